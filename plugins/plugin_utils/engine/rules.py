@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Pattern = str | bool | tuple[str, ...]
-Side = Mapping[str, Pattern]
+Side = tuple[tuple[str, Pattern], ...]
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def load_rule(entry: Any) -> Rule:
     old, new = _side(entry, "old"), _side(entry, "new")
     free = _variables(new) - _variables(old)
     if free:
-        raise ValueError(f"the rename of {', '.join(old)}: its old side does not set {', '.join(sorted(free))}")
+        raise ValueError(f"the rename of {_names(old)}: its old side does not set {', '.join(sorted(free))}")
     one_way = bool(entry.get("one_way"))
     if not one_way and _variables(old) != _variables(new):
-        raise ValueError(f"the rename of {', '.join(old)} loses a value on the way back: set one_way")
+        raise ValueError(f"the rename of {_names(old)} loses a value on the way back: set one_way")
     return Rule(old=old, new=new, why=str(entry.get("why", "")), one_way=one_way)
 
 
@@ -77,10 +77,10 @@ def _side(entry: Mapping[str, Any], key: str) -> Side:
     side = entry.get(key)
     if isinstance(side, str):
         # The usual case, a plain rename: the value stays.
-        return {side: "$value"}
+        return ((side, "$value"),)
     if not isinstance(side, Mapping) or not side:
         raise ValueError(f"a rename's {key!r} must be a spelling or an object, not {side!r}")
-    return {name: _pattern(value) for name, value in side.items()}
+    return tuple((name, _pattern(value)) for name, value in side.items())
 
 
 def _pattern(value: Any) -> Pattern:
@@ -92,4 +92,8 @@ def _pattern(value: Any) -> Pattern:
 
 
 def _variables(side: Side) -> set[str]:
-    return {pattern for pattern in side.values() if isinstance(pattern, str) and pattern.startswith("$")}
+    return {str(pattern) for _name, pattern in side if is_variable(pattern)}
+
+
+def _names(side: Side) -> str:
+    return ", ".join(name for name, _pattern_of_it in side)
