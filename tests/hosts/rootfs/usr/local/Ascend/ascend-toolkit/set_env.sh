@@ -1,0 +1,1 @@
+../cann/set_env.sh
