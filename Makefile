@@ -1,0 +1,79 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+LABHOSTS := tests/hosts/labhosts
+SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
+
+# All that tools keep goes into .cache in the tree, not into the home folder.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export ANSIBLE_HOME := $(CURDIR)/.cache/ansible
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
+export LC_ALL := C.UTF-8
+
+.PHONY: help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule benchmark clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
+
+setup: $(VENV)/.complete ## make .venv with Ansible, the collection's needs and the test tools
+
+$(VENV)/.complete: requirements.txt requirements-test.txt constraints.txt
+	@python=$$(tools/find-python 3.11 3.13 2>/dev/null) || { tools/install-packages python3-venv; python=$$(tools/find-python 3.11 3.13); }; \
+	tools/make-venv $(VENV) "$$python" -r requirements-test.txt
+
+hosts: setup ## make what the test hosts share: Debian packages, base image, router
+	@tools/install-packages systemd-container mmdebstrap iproute2 openssh-client util-linux
+	@$(LABHOSTS) image
+
+demo: hosts ## boot five test hosts, deploy DeepSeek-R1 2P1D on them, ask it something, leave it up
+	@tools/demo up
+
+demo-down: ## destroy the demo and all that the test hosts keep on this machine
+	@tools/demo down
+
+test: setup ## all that CI runs
+	@tools/stages lint unit sanity importer installed cores molecule benchmark
+
+test-long: setup ## what takes longer; CI runs it too
+	@tools/stages long
+
+lint: setup ## ruff, mypy, yamllint, ansible-lint
+	ruff check .
+	mypy
+	yamllint .
+	ansible-lint --offline
+
+unit: setup ## unit and property tests
+	pytest -n 2 tests/unit
+
+sanity: setup ## ansible-test sanity, without ignore file
+	tools/sanity
+
+importer: setup ## galaxy-importer on the built collection
+	tools/importer
+
+installed: setup ## the collection as a user installs it
+	pytest tests/installed
+
+cores: setup ## the plans of all profiles on the oldest and the newest ansible-core
+	pytest -n 2 tests/cores
+
+molecule: hosts ## the scenarios on test hosts; SCENARIOS="a b" takes only those
+	tools/molecule $(SCENARIOS)
+
+benchmark: hosts ## what plans and deploys cost
+	pytest tests/benchmark
+
+long: hosts
+	pytest tests/long
+
+clean: ## remove what the tools keep in the tree, .venv too
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/output
