@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What only a host knows, as far as the compiler uses it. Offline there are no host facts and defaults are assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One network interface with its addresses, canonical and without prefix length."""
+
+    name: str
+    addresses: tuple[str, ...]
+    up: bool
+
+    def __str__(self) -> str:
+        state = "" if self.up else ", down"
+        return f"{self.name} ({', '.join(self.addresses) or 'no address'}{state})"
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """Facts of one host.
+
+    resolved: addresses that the host's own resolver gives for its data address where that is a name;
+    sources: path of a set_env.sh on the page -> the path found on this host;
+    paths: directories that the plan needs -> whether they exist; python: path of the interpreter, None when missing;
+    versions: package name -> version installed for that interpreter;
+    units: unit name -> state of a unit of ours (see restarts.py).
+    """
+
+    interfaces: Mapping[str, Interface]
+    resolved: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    paths: Mapping[str, bool] = field(default_factory=dict)
+    python: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def owners(self, address: str) -> tuple[Interface, ...]:
+        """The interfaces that have this address."""
+        return tuple(one for one in self.interfaces.values() if address in one.addresses)
+
+    def listing(self) -> str:
+        return ", ".join(str(one) for one in self.interfaces.values()) or "no interface"

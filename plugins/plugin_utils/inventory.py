@@ -1,0 +1,278 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The inventory as the compiler sees it: hosts by role, in the inventory's order, each with one usable data address.
+
+Order is the inventory's everywhere: nothing here sorts, and nothing looks at `--limit`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
+from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import Address, AddressError
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error, nearest, warning
+from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import HOST_SETTINGS, ROLES, read, unknown
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, describe
+
+# Linux's IFNAMSIZ is 16 with the closing NUL.
+_INTERFACE = re.compile(r"[A-Za-z0-9_.@-]{1,15}\Z")
+ASSUMED_INTERFACE = "bond0"
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Ansible's inventory in plain values: group names to hosts in order, and host names to variables."""
+
+    groups: Mapping[str, Sequence[str]]
+    variables: Mapping[str, Mapping[str, Plain]]
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of the cluster. `assumed`: the interface is a default that deploy replaces by the host's own."""
+
+    name: str
+    address: Address
+    interface: str
+    assumed: bool
+    npus: int
+    bootstrap_port: int | None
+    instance: int | None
+    node_rank: int | None
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Hosts by role in the inventory's order, and each host once by name."""
+
+    roles: Mapping[str, tuple[str, ...]]
+    hosts: Mapping[str, Host]
+
+
+def group_names(setting: Mapping[str, Plain]) -> tuple[dict[str, str], list[Finding]]:
+    """The group name of each role, out of `sglang_groups`."""
+    findings = []
+    names = {role: role for role in ROLES}
+    for role, name in setting.items():
+        if role not in names:
+            findings.append(error("groups", "sglang_groups", f"{role!r} is no role", f"Roles are {', '.join(ROLES)}"))
+        elif not isinstance(name, str) or not name:
+            findings.append(
+                error(
+                    "groups", f"sglang_groups.{role}", f"a group name is needed, not {describe(name)}", "Name a group"
+                )
+            )
+        else:
+            names[role] = name
+    return names, findings
+
+
+def members(
+    inventory: Inventory, names: Mapping[str, str], profile: Profile
+) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
+    """The hosts of each role that the profile starts; a group that is missing or empty is a finding."""
+    found: dict[str, tuple[str, ...]] = {}
+    findings: list[Finding] = []
+    for role in profile.roles:
+        hosts = tuple(inventory.groups.get(names[role], ()))
+        found[role] = hosts
+        if not hosts:
+            findings.append(_no_hosts(inventory, role, names[role], profile))
+    # A mixed profile has no router of its own; the inventory decides whether there is one.
+    if "router" not in profile.roles and inventory.groups.get(names["router"]):
+        found["router"] = tuple(inventory.groups[names["router"]])
+    if len(found.get("router", ())) > 1:
+        findings.append(
+            error(
+                "groups",
+                f"group {names['router']}",
+                f"it has {len(found['router'])} hosts ({', '.join(found['router'])}), and a cluster has one router",
+                "Leave one host in it",
+            )
+        )
+    return found, findings
+
+
+def _no_hosts(inventory: Inventory, role: str, group: str, profile: Profile) -> Finding:
+    where = f"group {group}"
+    kind = "prefill, decode and router hosts" if profile.disaggregated else "mixed hosts"
+    if group in inventory.groups:
+        return error("groups", where, "it has no host", f"Profile {profile.name} needs {kind}: add hosts to the group")
+    others = [name for name in inventory.groups if name not in ("all", "ungrouped")]
+    hint = nearest(group, others)
+    there = f"the inventory has {', '.join(others) or 'no groups'}"
+    do = f"Profile {profile.name} needs {kind}: add the group, or name yours in sglang_groups.{role}"
+    return error("groups", where, f"there is no such group; {hint or there}", do)
+
+
+def cluster(
+    inventory: Inventory, roles: Mapping[str, tuple[str, ...]], facts: Mapping[str, HostFacts]
+) -> tuple[Cluster, list[Finding]]:
+    """The cluster's hosts with their variables read and their addresses proven usable."""
+    names = dict.fromkeys(host for hosts in roles.values() for host in hosts)
+    hosts: dict[str, Host] = {}
+    findings: list[Finding] = []
+    for name in names:
+        host, found = _host(name, inventory.variables.get(name, {}), facts.get(name))
+        findings += found
+        if host is not None:
+            hosts[name] = host
+    findings += unknown((key for name in names for key in inventory.variables.get(name, {})), "the inventory")
+    findings += _shared_addresses(hosts)
+    return Cluster(roles, hosts), findings
+
+
+def _host(name: str, variables: Mapping[str, Plain], facts: HostFacts | None) -> tuple[Host | None, list[Finding]]:
+    values, findings = read(variables, HOST_SETTINGS, f"host {name}")
+    address, found = _address(name, values["sglang_data_address"], variables.get("ansible_host"))
+    findings += found
+    if address is None:
+        return None, findings
+    interface, assumed, found = _interface(name, values["sglang_interface"], address, facts)
+    findings += found
+    return Host(name, address, interface, assumed, *_numbers(values)), findings
+
+
+def _numbers(values: Mapping[str, Plain]) -> tuple[int, int | None, int | None, int | None]:
+    def number(setting: str) -> int | None:
+        value = values[setting]
+        return value if isinstance(value, int) else None
+
+    return (
+        number("sglang_npus") or 0,
+        number("sglang_bootstrap_port"),
+        number("sglang_instance"),
+        number("sglang_node_rank"),
+    )
+
+
+def _address(name: str, given: Plain, ansible_host: Plain) -> tuple[Address | None, list[Finding]]:
+    where = f"host {name}"
+    findings: list[Finding] = []
+    text, setting = given, "sglang_data_address"
+    if not text:
+        # Without ansible_host Ansible connects to the inventory's name, which may itself be an address.
+        text, setting = ansible_host or name, "ansible_host" if ansible_host else "its name in the inventory"
+        if not isinstance(text, str) or not addresses.is_ip(text):
+            what = f"no data address: sglang_data_address is not set and {setting} ({text}) is no address"
+            return None, [
+                error("data-address", where, what, "Set sglang_data_address to the address that the other hosts use")
+            ]
+        what = f"sglang_data_address is not set; {setting} ({text}) is used for all traffic"
+        findings.append(warning("data-address", where, what, "Set it where management and data networks differ"))
+    try:
+        address = addresses.parse(str(text))
+    except AddressError as problem:
+        return None, [
+            error(
+                "data-address", f"{where}, {setting}", str(problem), "Give the host's own address in the data network"
+            )
+        ]
+    why = addresses.unusable(address)
+    if why:
+        findings.append(
+            error(
+                "data-address",
+                f"{where}, {setting}",
+                f"{text} {why}",
+                "Give the host's own address in the data network",
+            )
+        )
+    return address, findings
+
+
+def _interface(name: str, given: Plain, address: Address, facts: HostFacts | None) -> tuple[str, bool, list[Finding]]:
+    where = f"host {name}"
+    interface = str(given or "")
+    if interface and (problem := interface_problem(interface)):
+        there = f" (the host has {facts.listing()})" if facts else ""
+        do = f"Give one interface by its exact name{there}, or leave sglang_interface out: it is looked up on the host"
+        return interface, False, [error("interface", f"{where}, sglang_interface", problem, do)]
+    if facts is None:
+        if interface:
+            return interface, False, []
+        what = f"its interface is not known before the host is asked; {ASSUMED_INTERFACE} is assumed here"
+        return (
+            ASSUMED_INTERFACE,
+            True,
+            [warning("interface", where, what, "deploy looks it up, or set sglang_interface")],
+        )
+    return _interface_on_host(where, interface, address, facts)
+
+
+def interface_problem(interface: str) -> str | None:
+    """Why a text is no interface name that HCCL and Gloo both take, or None when it is one."""
+    if "<" in interface or ">" in interface:
+        return f"{interface!r} is a placeholder that nobody replaced"
+    if interface.startswith(("^", "=")):
+        return f"{interface!r} is a pattern of another library; Gloo takes one exact name"
+    if "," in interface or " " in interface:
+        return f"{interface!r} lists several interfaces; Gloo takes one exact name"
+    if not _INTERFACE.match(interface):
+        return f"{interface!r} is no interface name"
+    if interface == "lo":
+        return "lo is the loopback interface: other hosts cannot be reached through it"
+    return None
+
+
+def _interface_on_host(
+    where: str, interface: str, address: Address, facts: HostFacts
+) -> tuple[str, bool, list[Finding]]:
+    wanted = facts.resolved if address.kind == "name" else (address.text,)
+    owners = [one for text in wanted for one in facts.owners(text)]
+    if not wanted:
+        what = f"the host cannot resolve its own data address {address.text}"
+        return (
+            interface,
+            False,
+            [error("data-address", where, what, "Give an address, or add the name to the host's resolver")],
+        )
+    if interface and interface not in facts.interfaces:
+        what = f"there is no interface {interface} on it; it has {facts.listing()}"
+        return (
+            interface,
+            False,
+            [error("interface", f"{where}, sglang_interface", what, "Name one of them, or leave it out")],
+        )
+    if not owners:
+        what = f"the data address {address.text} is not on this host; it has {facts.listing()}"
+        return (
+            interface,
+            False,
+            [error("data-address", where, what, "Correct sglang_data_address, or configure the address")],
+        )
+    names = [one.name for one in owners]
+    if interface and interface not in names:
+        what = f"the data address {address.text} is on {names[0]}, not on {interface}"
+        return (
+            interface,
+            False,
+            [error("interface", f"{where}, sglang_interface", what, f"Set it to {names[0]} or leave it out")],
+        )
+    owner = facts.interfaces[interface or names[0]]
+    findings = []
+    if not owner.up:
+        findings.append(error("interface", where, f"interface {owner.name} is down", "Bring it up"))
+    return owner.name, False, findings
+
+
+def _shared_addresses(hosts: Mapping[str, Host]) -> list[Finding]:
+    owners: dict[str, list[str]] = {}
+    for host in hosts.values():
+        owners.setdefault(host.address.text, []).append(host.name)
+    return [
+        error(
+            "data-address",
+            f"hosts {', '.join(names)}",
+            f"all have the data address {address}",
+            "Give every host its own sglang_data_address",
+        )
+        for address, names in owners.items()
+        if len(names) > 1
+    ]

@@ -1,0 +1,279 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A profile: one recipe as data. This pass turns its parsed YAML into typed values or says what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain
+
+try:
+    import jsonschema
+
+    JSONSCHEMA_ERROR: str | None = None
+except ImportError as missing:  # pragma: no cover - depends on the installation
+    JSONSCHEMA_ERROR = str(missing)
+
+# What a page leaves to the node that it runs on. Everything else in a profile is data.
+PLACEHOLDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "model_path": "directory of the weights",
+        "draft_model_path": "directory of the draft model's weights",
+        "data_address": "this node's data address",
+        "head_address": "data address of the instance's rank 0",
+        "store_address": "data address of the node that serves the store",
+        "network_interface": "interface that owns this node's data address",
+        "node_rank": "this node's rank in its instance",
+        "prefill_urls": "the router's prefill workers, each with its bootstrap port",
+        "decode_urls": "the router's decode workers",
+        "worker_urls": "the router's mixed workers",
+    }
+)
+PLACEHOLDER = re.compile(r"<([a-z_]+)>")
+
+_WORDS = {"type": "array", "items": {"type": "string"}}
+_ENV = {"type": "object", "additionalProperties": {"type": "string"}}
+_ROLE_BODY: dict[str, Any] = {
+    "unset": _WORDS,
+    "source": _WORDS,
+    "env": _ENV,
+    "args": {
+        "type": "object",
+        "propertyNames": {"pattern": "^[a-z0-9][a-z0-9-]*$"},
+        "additionalProperties": {"not": {"type": "null"}},
+    },
+    "page": {
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "properties": {"flag": {"type": "string"}, "words": _WORDS, "per_rank": {"type": "integer"}},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+    },
+}
+_SERVER: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **_ROLE_BODY,
+        "module": {"type": "string"},
+        "instances": {"type": "integer", "minimum": 1},
+        "nodes": {"type": "integer", "minimum": 1},
+        "per_instance": {"type": "object", "additionalProperties": {"type": "integer"}},
+    },
+    "required": ["instances", "nodes", "args"],
+    "additionalProperties": False,
+}
+_ROUTER: dict[str, Any] = {
+    "type": "object",
+    "properties": {**_ROLE_BODY, "module": {"type": "string"}},
+    "required": ["args"],
+    "additionalProperties": False,
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*$"},
+        "title": {"type": "string"},
+        "engine": {"type": "string"},
+        "router_engine": {"type": "string"},
+        "facts": {"type": "object", "additionalProperties": {"type": "string"}},
+        "published": {"type": "object", "additionalProperties": {"type": "number"}},
+        "host": {
+            "type": "object",
+            "properties": {
+                "governor": {"type": ["string", "null"]},
+                "sysctl": {"type": "object", "additionalProperties": {"type": ["integer", "string"]}},
+            },
+            "additionalProperties": False,
+        },
+        "roles": {
+            "type": "object",
+            "properties": {"prefill": _SERVER, "decode": _SERVER, "mixed": _SERVER, "router": _ROUTER},
+            "additionalProperties": False,
+            "oneOf": [{"required": ["prefill", "decode", "router"]}, {"required": ["mixed"]}],
+        },
+        "benchmark": {
+            "type": ["object", "null"],
+            "properties": {
+                "module": {"type": "string"},
+                "unset": _WORDS,
+                "source": _WORDS,
+                "env": _ENV,
+                "args": {"type": "object"},
+            },
+            "required": ["args"],
+            "additionalProperties": False,
+        },
+    },
+    "required": ["name", "engine", "roles"],
+    "additionalProperties": False,
+}
+
+_SERVER_MODULE = "sglang.launch_server"
+_ROUTER_MODULE = "sglang_router.launch_router"
+_BENCHMARK_MODULE = "sglang.bench_serving"
+DEFAULT_ROUTER_ENGINE = "0.3.2"
+
+
+@dataclass(frozen=True)
+class PageSpelling:
+    """How the page writes a flag otherwise than the profile: another name, other words, or a number that its shell
+    raises by `per_rank` with every rank."""
+
+    flag: str | None = None
+    words: tuple[str, ...] | None = None
+    per_rank: int = 0
+
+
+@dataclass(frozen=True)
+class RoleProfile:
+    """What one role starts. `args` and `env` are in the page's order and may hold placeholders.
+
+    per_instance: flag or variable -> by how much its number (or the number that its text ends in) grows from one
+    instance to the next.
+    """
+
+    role: str
+    module: str
+    instances: int = 1
+    nodes: int = 1
+    unset: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    args: Mapping[str, Plain] = field(default_factory=dict)
+    page: Mapping[str, PageSpelling] = field(default_factory=dict)
+    per_instance: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The page's benchmark command."""
+
+    module: str
+    env: Mapping[str, str]
+    args: Mapping[str, Plain]
+    unset: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One recipe. `roles` holds prefill, decode and router, or mixed (and never both)."""
+
+    name: str
+    title: str
+    engine: str
+    router_engine: str
+    facts: Mapping[str, str]
+    published: Mapping[str, float]
+    governor: str | None
+    sysctl: Mapping[str, Plain]
+    roles: Mapping[str, RoleProfile]
+    benchmark: Benchmark | None
+
+    @property
+    def disaggregated(self) -> bool:
+        return "prefill" in self.roles
+
+
+def load(data: Plain, where: str) -> Profile:
+    """The profile in the parsed YAML of the file `where`. Raises CompileError naming every place that does not fit."""
+    _validate(data, where)
+    assert isinstance(data, dict)
+    raw: dict[str, Any] = data
+    host = raw.get("host") or {}
+    return Profile(
+        name=raw["name"],
+        title=raw.get("title", raw["name"]),
+        engine=raw["engine"],
+        router_engine=raw.get("router_engine", DEFAULT_ROUTER_ENGINE),
+        facts=raw.get("facts", {}),
+        published=raw.get("published", {}),
+        governor=host.get("governor"),
+        sysctl=host.get("sysctl", {}),
+        roles={role: _role(role, body) for role, body in raw["roles"].items()},
+        benchmark=_benchmark(raw.get("benchmark")),
+    )
+
+
+def _role(role: str, body: Mapping[str, Any]) -> RoleProfile:
+    return RoleProfile(
+        role=role,
+        module=body.get("module", _ROUTER_MODULE if role == "router" else _SERVER_MODULE),
+        instances=body.get("instances", 1),
+        nodes=body.get("nodes", 1),
+        unset=tuple(body.get("unset", ())),
+        source=tuple(body.get("source", ())),
+        env=body.get("env", {}),
+        args=body["args"],
+        page={
+            name: PageSpelling(
+                spelling.get("flag"),
+                tuple(spelling["words"]) if "words" in spelling else None,
+                spelling.get("per_rank", 0),
+            )
+            for name, spelling in body.get("page", {}).items()
+        },
+        # The pages' arithmetic: every prefill instance has a bootstrap port of its own.
+        per_instance={"disaggregation-bootstrap-port": 1, **body.get("per_instance", {})},
+    )
+
+
+def _benchmark(body: Mapping[str, Any] | None) -> Benchmark | None:
+    if body is None:
+        return None
+    return Benchmark(
+        body.get("module", _BENCHMARK_MODULE), body.get("env", {}), body["args"], tuple(body.get("unset", ()))
+    )
+
+
+def _validate(data: Plain, where: str) -> None:
+    if JSONSCHEMA_ERROR is not None:
+        raise CompileError(
+            [
+                error(
+                    "library",
+                    "the controller",
+                    f"the Python library jsonschema is missing ({JSONSCHEMA_ERROR})",
+                    "pip install jsonschema",
+                )
+            ]
+        )
+    problems = sorted(
+        jsonschema.Draft202012Validator(SCHEMA).iter_errors(data), key=lambda item: list(map(str, item.path))
+    )
+    found = [
+        error("profile", f"profile {where}, {_path(item.absolute_path)}", item.message, "See docs/profiles.md")
+        for item in problems
+    ] or [
+        error(
+            "profile",
+            f"profile {where}, {place}",
+            f"<{name}> is no placeholder",
+            f"Use one of {', '.join(f'<{known}>' for known in PLACEHOLDERS)}",
+        )
+        for place, name in _unknown_placeholders(data, ())
+    ]
+    if found:
+        raise CompileError(found)
+
+
+def _path(parts: Sequence[object]) -> str:
+    return ".".join(str(part) for part in parts) or "top level"
+
+
+def _unknown_placeholders(value: Plain, place: tuple[str, ...]) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        return [hit for key, item in value.items() for hit in _unknown_placeholders(item, (*place, key))]
+    if isinstance(value, list):
+        return [hit for item in value for hit in _unknown_placeholders(item, place)]
+    if isinstance(value, str) and place[:1] in (("roles",), ("benchmark",)):
+        return [(_path(place), name) for name in PLACEHOLDER.findall(value) if name not in PLACEHOLDERS]
+    return []

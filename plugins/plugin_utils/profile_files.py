@@ -1,0 +1,126 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which profiles exist, and which one a name means. Reads directories; decides nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error, nearest
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile, load
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, plain
+
+ALIASES = "aliases.yml"
+SUFFIXES = (".yml", ".yaml")
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Names of profiles and the files that hold them; family names and the member that each stands for."""
+
+    files: Mapping[str, Path]
+    aliases: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The profile that a name means. `siblings`: the other members of its family, where a family was named."""
+
+    profile: Profile
+    asked: str
+    siblings: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        if self.asked == self.profile.name:
+            return f"Profile {self.profile.name}."
+        others = f" Others: {', '.join(self.siblings)}." if self.siblings else " It is the only one of its family."
+        return f"Profile {self.profile.name}, the one that {self.asked} stands for.{others}"
+
+
+def catalogue(directories: Sequence[Path]) -> Catalogue:
+    """All profiles of the directories; the first directory that has a name wins.
+
+    Raises CompileError for a directory that does not exist or an alias of no profile.
+    """
+    files: dict[str, Path] = {}
+    aliases: dict[str, str] = {}
+    for directory in directories:
+        if not directory.is_dir():
+            raise CompileError(
+                [
+                    error(
+                        "profile-directory",
+                        f"sglang_profile_dirs, {directory}",
+                        "no such directory on the controller",
+                        "Give a directory that holds profiles, one YAML file each",
+                    )
+                ]
+            )
+        for file in sorted(directory.iterdir()):
+            if file.suffix in SUFFIXES and file.name != ALIASES:
+                files.setdefault(file.stem, file)
+        for name, target in _aliases(directory / ALIASES).items():
+            aliases.setdefault(name, target)
+    return Catalogue(files, aliases)
+
+
+def choose(known: Catalogue, name: str) -> Choice:
+    """The profile that `name` means: its own name, or that of its family. Raises CompileError."""
+    if not name:
+        raise CompileError(
+            [error("profile-name", "sglang_profile", "no profile is named", f"Set it to one of: {_list(known)}")]
+        )
+    target = name if name in known.files else known.aliases.get(name, "")
+    if target not in known.files:
+        # Names differ in their ends mostly, so a shared beginning counts before a similar spelling.
+        begins = [one for one in known.files if one.startswith(name)]
+        hint = f"did you mean {' or '.join(begins)}?" if begins else nearest(name, [*known.files, *known.aliases])
+        do = hint or f"Known are: {_list(known)}"
+        raise CompileError([error("profile-name", "sglang_profile", f"there is no profile {name!r}", do)])
+    siblings = (
+        () if name == target else tuple(one for one in known.files if one != target and one.startswith(f"{name}-"))
+    )
+    return Choice(_read(known.files[target]), name, siblings)
+
+
+def _list(known: Catalogue) -> str:
+    return ", ".join([*known.aliases, *known.files])
+
+
+def _aliases(file: Path) -> dict[str, str]:
+    if not file.exists():
+        return {}
+    data = _parse(file)
+    if not isinstance(data, dict) or not all(isinstance(target, str) for target in data.values()):
+        raise CompileError([error("profile-aliases", str(file), "is no mapping of names to names", "Correct the file")])
+    return {name: str(target) for name, target in data.items()}
+
+
+def _read(file: Path) -> Profile:
+    profile = load(_parse(file), str(file))
+    if profile.name != file.stem:
+        raise CompileError(
+            [
+                error(
+                    "profile",
+                    f"profile {file}",
+                    f"its name is {profile.name!r}, not the file's",
+                    "Give the file and the profile the same name",
+                )
+            ]
+        )
+    return profile
+
+
+def _parse(file: Path) -> Plain:
+    try:
+        return plain(yaml.safe_load(file.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+        raise CompileError(
+            [error("profile", f"profile {file}", f"cannot be read: {problem}", "Correct the file")]
+        ) from problem

@@ -1,0 +1,206 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a role starts after translation to the cluster's SGLang version and after the user's overrides.
+
+Still the same for every instance and node of the role: placeholders are filled in later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils.deviations import Reasons
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.check import check
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.environment import check_env
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.problem import Problem
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.translate import translate
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.values import check_values
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import RoleProfile
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, describe
+
+# Variables that redirect a service's traffic when they are set somewhere on the host; none of them reaches a service.
+KEPT_OUT = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP", "ASCEND_LAUNCH_BLOCKING")
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+# Flags and variables that the compiler derives, and the setting to use instead.
+_DERIVED_FLAGS: Mapping[str, str] = {
+    "model-path": "Set sglang_model_path",
+    "speculative-draft-model-path": "Set sglang_draft_model_path",
+    "disaggregation-mode": "It follows from the group that a host is in",
+    "node-rank": "It follows from the order of the inventory; pin it with sglang_node_rank",
+    "nnodes": "The number of nodes of an instance is the profile's",
+    "prefill": "It lists the prefill instances of the plan",
+    "decode": "It lists the decode instances of the plan",
+    "worker-urls": "It lists the mixed instances of the plan",
+    "pd-disaggregation": "It follows from the profile",
+    "api-key": "A secret never stands on a command line: set sglang_api_key",
+}
+_SECRET_FLAGS = frozenset(
+    {
+        "admin-api-key",
+        "ssl-keyfile-password",
+        "control-plane-api-keys",
+        "oracle-password",
+        "postgres-db-url",
+        "redis-url",
+    }
+)
+_DERIVED_VARIABLES: Mapping[str, str] = {
+    "ASCEND_MF_STORE_URL": "It is the address of the store's host; see sglang_store",
+    "SGLANG_HOST_IP": "Set sglang_data_address on the host",
+    "HCCL_SOCKET_IFNAME": "Set sglang_interface on the host",
+    "GLOO_SOCKET_IFNAME": "Set sglang_interface on the host",
+}
+
+
+@dataclass(frozen=True)
+class RoleLaunch:
+    """The launch of a role: arguments and environment with placeholders, and why they are not the page's.
+
+    user_args, user_env: names that the user set or removed.
+    """
+
+    profile: RoleProfile
+    page_engine: Engine
+    engine: Engine
+    args: Mapping[str, Plain]
+    env: Mapping[str, str]
+    unset: tuple[str, ...]
+    user_args: frozenset[str]
+    user_env: frozenset[str]
+    reasons: Reasons
+
+    @property
+    def role(self) -> str:
+        return self.profile.role
+
+    def integer(self, name: str, default: int) -> int:
+        """The value of a whole-number flag."""
+        value = self.args.get(name, default)
+        return int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else default
+
+
+def launch(
+    profile: RoleProfile,
+    page_engine: Engine,
+    engine: Engine,
+    user_args: Mapping[str, Plain],
+    user_env: Mapping[str, Plain],
+) -> tuple[RoleLaunch, list[Finding]]:
+    """Translate, then override. Findings are about the user's settings and about what cannot be translated."""
+    reasons = Reasons()
+    translation = translate(profile.args, profile.env, source=page_engine, target=engine, role=profile.role)
+    for change in translation.changes:
+        reasons.note(change.kind, change.name, "engine-translation")
+    findings = _findings(translation.problems)
+    for name, spelling in profile.page.items():
+        if spelling.flag is not None:
+            reasons.note_flag(spelling.flag, "flag-in-full")
+            reasons.note_flag(name, "flag-in-full")
+        elif spelling.words is not None:
+            reasons.note_flag(name, "json-one-argument")
+    args, found = _override_args(translation.args, user_args, engine, profile.role, reasons)
+    findings += found
+    env, found = _override_env(translation.env, user_env, profile.role, reasons)
+    findings += found
+    unset = list(profile.unset)
+    for name in KEPT_OUT if profile.role in ("router", "benchmark") else KEPT_OUT_OF_ENGINES:
+        if name not in unset:
+            unset.append(name)
+            reasons.note("unset", name, "environment-kept-out")
+    return RoleLaunch(
+        profile, page_engine, engine, args, env, tuple(unset), frozenset(user_args), frozenset(user_env), reasons
+    ), findings
+
+
+def _findings(problems: Iterable[Problem]) -> list[Finding]:
+    return [
+        Finding(problem.level, problem.check, problem.where, problem.what, _sentence(problem.do))
+        for problem in problems
+    ]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def check_args(engine: Engine, args: Mapping[str, Any], where: str, role: str, *, complete: bool) -> list[Finding]:
+    """What the version's own parser would refuse, as findings."""
+    return _findings(check(engine, args, where=where, role=role, complete=complete))
+
+
+def check_launch(
+    engine: Engine, args: Mapping[str, Any], env: Mapping[str, str], where: str, role: str
+) -> list[Finding]:
+    """Everything that is known to be wrong with a whole server: flags, values taken together, variables."""
+    problems = check(engine, args, where=where, role=role, complete=True)
+    problems += check_values(args, env, where=where, role=role)
+    problems += check_env(engine, env, where=where, role=role)
+    return _findings(problems)
+
+
+def _removes(value: Plain) -> bool:
+    return value is None or value is False or value == []
+
+
+def _override_args(
+    args: Mapping[str, Plain], user: Mapping[str, Plain], engine: Engine, role: str, reasons: Reasons
+) -> tuple[dict[str, Plain], list[Finding]]:
+    result = dict(args)
+    findings: list[Finding] = []
+    where = f"sglang_{role}_args"
+    checked: dict[str, Plain] = {}
+    for name, value in user.items():
+        flag = engine.flag(name)
+        if name in _SECRET_FLAGS:
+            do = "Leave it out; the one secret that the collection can pass is sglang_api_key"
+            findings.append(error("secret", f"{where}.{name}", "a secret would stand on the command line", do))
+        elif name in _DERIVED_FLAGS and not (name == "api-key" and _removes(value)):
+            findings.append(error("derived", f"{where}.{name}", "the compiler derives this flag", _DERIVED_FLAGS[name]))
+        elif flag is not None and value is False and flag.optional:
+            checked[name] = result[name] = value
+            reasons.note_flag(name, "override")
+        elif flag is not None and _removes(value):
+            result.pop(name, None)
+            reasons.note_flag(name, "override")
+        else:
+            # A name that the version does not know is reported whatever its value.
+            checked[name] = True if _removes(value) else value
+            result[name] = value
+            reasons.note_flag(name, "override")
+    return result, findings + check_args(engine, checked, where, role, complete=False)
+
+
+def _override_env(
+    env: Mapping[str, str], user: Mapping[str, Plain], role: str, reasons: Reasons
+) -> tuple[dict[str, str], list[Finding]]:
+    result = dict(env)
+    findings: list[Finding] = []
+    for name, value in user.items():
+        where = f"sglang_{role}_env.{name}"
+        if not _VARIABLE.match(name):
+            findings.append(error("variable-name", where, f"{name!r} is no name of a variable", "Correct the name"))
+        elif name in _DERIVED_VARIABLES:
+            findings.append(error("derived", where, "the compiler derives this variable", _DERIVED_VARIABLES[name]))
+        elif name in KEPT_OUT_OF_ENGINES and value is not None:
+            what = "this variable is kept out of every service"
+            findings.append(error("kept-out", where, what, "Leave it out: it would redirect the service's traffic"))
+        elif isinstance(value, (dict, list)) or (isinstance(value, str) and "\0" in value):
+            what = f"a text or number is needed, not {describe(value)}"
+            findings.append(error("variable-value", where, what, BY_NAME[f"sglang_{role}_env"].meaning))
+        else:
+            reasons.note("env", name, "override")
+            if value is None:
+                result.pop(name, None)
+            else:
+                result[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return result, findings

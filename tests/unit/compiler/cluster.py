@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A small cluster on example addresses, compiled without Ansible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils import cluster_settings, inventory
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.files import read_catalogue
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import stop_on_errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
+from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Inventory
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Inputs, Plan, compile_plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile_files import catalogue, choose
+
+ROOT = Path(__file__).parents[3]
+PROFILES = catalogue([ROOT / "profiles"])
+ENGINES = read_catalogue()
+
+# The pages' own placeholder paths, and the interface that the recorded launches were made with.
+SETTINGS: dict[str, Any] = {
+    "sglang_model_path": "/path/to/model-weights",
+    "sglang_draft_model_path": "/path/to/draft-model-weights",
+    "sglang_interface": "bond0",
+}
+NUMBERS = {"prefill": 11, "decode": 21, "mixed": 21, "router": 91}
+
+
+def profile(name: str) -> Profile:
+    return choose(PROFILES, name).profile
+
+
+def groups_for(wanted: Profile, instances: Mapping[str, int] | None = None) -> dict[str, list[str]]:
+    """As many hosts as the profile needs: p1 p2 … d1 d2 … r1, or m1 m2 …"""
+    counts = {
+        role: (instances or {}).get(role, body.instances) * body.nodes for role, body in wanted.roles.items()
+    }
+    return {role: [f"{role[0]}{number + 1}" for number in range(count)] for role, count in counts.items()}
+
+
+def variables_for(groups: Mapping[str, Sequence[str]], **settings: Any) -> dict[str, dict[str, Any]]:
+    """Each host with a data address of its own in 192.0.2.0/24 (and 198.18.0.0/15 behind it) and the settings."""
+    hosts: dict[str, dict[str, Any]] = {}
+    for role, members in groups.items():
+        for index, host in enumerate(members):
+            number = NUMBERS[role] + index
+            address = f"192.0.2.{number}" if index < 10 else f"198.{18 + index // 65536}.{index // 256 % 256}.{index % 256}"
+            hosts.setdefault(host, {**SETTINGS, "sglang_data_address": address, **settings})
+    return hosts
+
+
+def compiled(
+    wanted: Profile,
+    groups: Mapping[str, Sequence[str]],
+    hosts: Mapping[str, Mapping[str, Any]],
+    facts: Mapping[str, HostFacts] | None = None,
+    *,
+    api_key: bool = False,
+) -> Plan:
+    """The plan, by the same passes as the action plugin. Raises CompileError."""
+    source = Inventory(groups, hosts)
+    names, found = inventory.group_names(next(iter(hosts.values())).get("sglang_groups", {}))
+    roles, more = inventory.members(source, names, wanted)
+    settings, again = cluster_settings.gather(source, roles, {})
+    stop_on_errors([*found, *more, *again])
+    return compile_plan(Inputs(wanted, ENGINES, source, roles, settings, api_key, facts or {}))
+
+
+def plan_of(name: str, **settings: Any) -> Plan:
+    """The plan of a profile on exactly the hosts that it needs."""
+    wanted = profile(name)
+    groups = groups_for(wanted, settings.get("sglang_instances"))
+    return compiled(wanted, groups, variables_for(groups, **settings))
