@@ -8,7 +8,7 @@ from __future__ import annotations
 import pathlib
 import subprocess
 
-from lab.settings import NETWORKS, LabError, Network, run
+from lab.settings import MANAGEMENT, NETWORKS, LabError, Network, run
 
 SYS_NET = pathlib.Path("/sys/class/net")
 
@@ -23,7 +23,9 @@ def build_bridges() -> None:
     for network in NETWORKS:
         if not exists(network.bridge):
             run("ip", "link", "add", network.bridge, "type", "bridge")
-            run("ip", "address", "add", f"{network.address(1)}/24", "dev", network.bridge)
+            # The machine is on the management network only: nothing that it does itself may take a hosts' data path.
+            if network is MANAGEMENT:
+                run("ip", "address", "add", f"{network.address(1)}/24", "dev", network.bridge)
             run("ip", "link", "set", network.bridge, "up")
 
 

@@ -32,7 +32,7 @@ PYTHON = "3.11"
 
 @dataclass(frozen=True)
 class Network:
-    """A bridge on the machine and the hosts' interface on it; host N is at prefix.N, the machine at prefix.1."""
+    """A bridge on the machine and the hosts' interface on it; host N is at prefix.N."""
 
     key: str
     interface: str
