@@ -15,15 +15,8 @@ from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import 
 NPU_GROUP = "HwHiAiUser"
 """Owns the NPU device files (0660); a user who is not root reaches the devices only as its member."""
 
-_SEARCH_PATH = (
-    "/usr/local/sbin",  # npu-smi
-    "/usr/local/bin",
-    "/usr/sbin",
-    "/usr/bin",
-    "/sbin",
-    "/bin",
-    "/usr/local/Ascend/driver/tools",  # hccn_tool
-)
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/Ascend/driver/tools"
+"""PATH of a service: systemd's default, and hccn_tool's directory."""
 
 _KEPT_OUT = (
     *("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"),
@@ -211,7 +204,7 @@ def _environment(service: PlanService, layout: Layout) -> list[str]:
     home, cache = layout.home(service.unit), layout.cache(service.unit)
     # An engine in a virtual environment also looks there for its tools (ninja, bishengir).
     own = [posixpath.dirname(service.python)] if service.python.startswith("/") else []
-    path = ":".join(dict.fromkeys([*own, *_SEARCH_PATH]))
+    path = ":".join(dict.fromkeys([*own, *SEARCH_PATH.split(":")]))
     values = {
         "PATH": path,
         "HOME": home,
