@@ -88,4 +88,5 @@ def _shared(engine: Engine, engines: list[Engine], below: Mapping[str | None, fr
         # Newest first: where two versions say something about one spelling, the later has the last word.
         rules=tuple(dict.fromkeys(rule for other in reversed(family) for rule in other.rules)),
         removals=tuple(dict.fromkeys(removal for other in reversed(family) for removal in other.removals)),
+        defaults=tuple(dict.fromkeys(default for other in reversed(family) for default in other.defaults)),
     )

@@ -14,8 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.rules import (
+    MovedDefault,
     Removal,
     Rule,
+    load_default,
     load_removal,
     load_rule,
 )
@@ -94,7 +96,7 @@ class Engine:
     """A program's command grammar in one version, and what else is known about that version.
 
     env: reader -> the environment variables that it reads; the reader None holds those for which no reader was found.
-    rules, removals: how spellings changed between versions (see `rules`).
+    rules, removals, defaults: how spellings changed between versions (see `rules`).
     """
 
     program: str
@@ -103,6 +105,7 @@ class Engine:
     env: Mapping[str | None, frozenset[str]]
     rules: tuple[Rule, ...] = ()
     removals: tuple[Removal, ...] = ()
+    defaults: tuple[MovedDefault, ...] = ()
 
     @property
     def label(self) -> str:
@@ -144,6 +147,7 @@ def load_engine(mapping: Mapping[str, Any]) -> Engine:
             env=_env(mapping.get("env", {}), what),
             rules=tuple(load_rule(each) for each in _list(mapping, "renames", what)),
             removals=tuple(load_removal(each) for each in _list(mapping, "removed", what)),
+            defaults=tuple(load_default(each) for each in _list(mapping, "defaults", what)),
         )
     except EngineError:
         raise

@@ -5,8 +5,9 @@
 
 A rule has two sides that mean the same: ``old`` and ``new``. Each side maps spellings (``--flag`` or the name of an
 environment variable) to a pattern: a literal word or list of words, ``true`` for a bare flag, or ``$N``, which stands
-for whatever value was given and may be used on both sides.
-A removal names what a version no longer has and that may be left out without any loss of meaning.
+for whatever value was given and may be used on both sides. A plain rename is written with the two spellings alone.
+
+A rule names no version: it holds between any two whose grammars differ so. Its versions stand in its ``why``.
 """
 
 from __future__ import annotations
@@ -18,27 +19,46 @@ from typing import Any
 Pattern = str | bool | tuple[str, ...]
 Side = tuple[tuple[str, Pattern], ...]
 
+_WAYS = ("old-to-new", "new-to-old")
+
 
 @dataclass(frozen=True)
 class Rule:
     """Two spellings of one meaning.
 
-    why: a sentence on the change, with its versions. one_way: only ``old`` may become ``new``.
+    why: a sentence on the change. ways: in which directions the rule may be used.
     """
 
     old: Side
     new: Side
     why: str
-    one_way: bool = False
+    ways: tuple[str, ...] = _WAYS
 
 
 @dataclass(frozen=True)
 class Removal:
-    """A spelling that may be left out where a version has it not; only for ``values`` where these are given."""
+    """A spelling that may be left out where a version has it not, without any loss of meaning.
+
+    values: the words for which that is so; None where it is so for all.
+    """
 
     name: str
     why: str
     values: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class MovedDefault:
+    """A setting that is said by another name now and has another default.
+
+    Where ``when`` holds and the old name is not given, its default is meant, and the new name must say so (and the
+    other way round). old, new: name and default.
+    """
+
+    when: Side
+    old: tuple[str, str]
+    new: tuple[str, str]
+    why: str
 
 
 def load_rule(entry: Any) -> Rule:
@@ -46,13 +66,15 @@ def load_rule(entry: Any) -> Rule:
     if not isinstance(entry, Mapping):
         raise ValueError(f"a rename must be an object, not {entry!r}")
     old, new = _side(entry, "old"), _side(entry, "new")
-    free = _variables(new) - _variables(old)
-    if free:
-        raise ValueError(f"the rename of {_names(old)}: its old side does not set {', '.join(sorted(free))}")
-    one_way = bool(entry.get("one_way"))
-    if not one_way and _variables(old) != _variables(new):
-        raise ValueError(f"the rename of {_names(old)} loses a value on the way back: set one_way")
-    return Rule(old=old, new=new, why=str(entry.get("why", "")), one_way=one_way)
+    only = entry.get("only")
+    if only is not None and only not in _WAYS:
+        raise ValueError(f"the rename of {_names(old)}: 'only' must be {' or '.join(_WAYS)}, not {only!r}")
+    ways = _WAYS if only is None else (only,)
+    for way, given, wanted in (("old-to-new", old, new), ("new-to-old", new, old)):
+        free = _variables(wanted) - _variables(given)
+        if way in ways and free:
+            raise ValueError(f"the rename of {_names(old)}: nothing sets {', '.join(sorted(free))} from {way}")
+    return Rule(old=old, new=new, why=_why(entry, _names(old)), ways=ways)
 
 
 def load_removal(entry: Any) -> Removal:
@@ -60,7 +82,24 @@ def load_removal(entry: Any) -> Removal:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
         raise ValueError(f"a removal must be an object with a 'name', not {entry!r}")
     values = entry.get("values")
-    return Removal(name=entry["name"], why=str(entry.get("why", "")), values=None if values is None else tuple(values))
+    return Removal(
+        name=entry["name"],
+        why=_why(entry, entry["name"]),
+        values=None if values is None else tuple(values),
+    )
+
+
+def load_default(entry: Any) -> MovedDefault:
+    """Build a moved default from its JSON; raises ValueError in words."""
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"a default must be an object, not {entry!r}")
+    sides = []
+    for key in ("old", "new"):
+        side = _side(entry, key)
+        if len(side) != 1 or not isinstance(side[0][1], str) or is_variable(side[0][1]):
+            raise ValueError(f"a default's {key!r} must be one spelling with its default, not {entry.get(key)!r}")
+        sides.append((side[0][0], side[0][1]))
+    return MovedDefault(when=_side(entry, "when"), old=sides[0], new=sides[1], why=_why(entry, sides[0][0]))
 
 
 def is_flag(name: str) -> bool:
@@ -76,10 +115,9 @@ def is_variable(pattern: Pattern) -> bool:
 def _side(entry: Mapping[str, Any], key: str) -> Side:
     side = entry.get(key)
     if isinstance(side, str):
-        # The usual case, a plain rename: the value stays.
         return ((side, "$value"),)
     if not isinstance(side, Mapping) or not side:
-        raise ValueError(f"a rename's {key!r} must be a spelling or an object, not {side!r}")
+        raise ValueError(f"{key!r} must be a spelling or an object of spellings, not {side!r}")
     return tuple((name, _pattern(value)) for name, value in side.items())
 
 
@@ -88,7 +126,7 @@ def _pattern(value: Any) -> Pattern:
         return value
     if isinstance(value, Sequence) and all(isinstance(each, str) for each in value):
         return tuple(value)
-    raise ValueError(f"{value!r} is no pattern of a rename (a word, a list of words, true or $NAME)")
+    raise ValueError(f"{value!r} is no pattern (a word, a list of words, true or $NAME)")
 
 
 def _variables(side: Side) -> set[str]:
@@ -96,4 +134,11 @@ def _variables(side: Side) -> set[str]:
 
 
 def _names(side: Side) -> str:
-    return ", ".join(name for name, _pattern_of_it in side)
+    return ", ".join(name for name, _of_it in side)
+
+
+def _why(entry: Mapping[str, Any], what: str) -> str:
+    why = entry.get("why")
+    if not isinstance(why, str) or not why:
+        raise ValueError(f"{what}: a 'why' is missing, a sentence for the people who read the plan")
+    return why
