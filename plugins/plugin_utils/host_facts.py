@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,14 @@ class HostFacts:
     resolved: addresses that the host's own resolver gives for its data address where that is a name;
     sources: path of a set_env.sh on the page -> the path found on this host;
     paths: directories that the plan needs -> whether they exist; python: path of the interpreter, None when missing;
-    versions: package name -> version installed for that interpreter;
+    problems: what is wrong with CANN and ATB; versions: package name -> version installed for that interpreter;
     units: unit name -> state of a unit of ours (see restarts.py).
     """
 
     interfaces: Mapping[str, Interface]
     resolved: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
+    problems: tuple[Finding, ...] = ()
     paths: Mapping[str, bool] = field(default_factory=dict)
     python: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -49,3 +51,35 @@ class HostFacts:
 
     def listing(self) -> str:
         return ", ".join(str(one) for one in self.interfaces.values()) or "no interface"
+
+
+def from_module(facts: Mapping[str, Any], sources: Iterable[str]) -> HostFacts:
+    """The facts as the module ascend.sglang.host_facts returns them. `sources`: set_env.sh paths on the page."""
+    cann = facts.get("cann") or {}
+    python = facts.get("python") or {}
+    return HostFacts(
+        interfaces={
+            name: Interface(name, tuple(str(text) for text in one["addresses"]), bool(one["up"]))
+            for name, one in facts["interfaces"].items()
+        },
+        resolved=tuple(str(text) for texts in facts.get("resolved", {}).values() for text in texts),
+        sources=_local_sources(cann, sources),
+        problems=tuple(
+            Finding(one["level"], one["check"], one["where"], str(one["what"]).rstrip("."), str(one["do"]).rstrip("."))
+            for one in cann.get("problems", ())
+        ),
+        paths={path: bool(one["directory"]) for path, one in facts.get("paths", {}).items()},
+        python=python.get("path"),
+        versions=dict(python.get("packages") or {}),
+        units=facts.get("units", {}),
+    )
+
+
+def _local_sources(cann: Mapping[str, Any], sources: Iterable[str]) -> dict[str, str]:
+    """The page's scripts, each at the place where this host has it. ATB's lies below an `nnal` directory."""
+    found = {}
+    for path in sources:
+        part = cann.get("atb" if "/nnal/" in path or "/atb/" in path else "toolkit")
+        if part:
+            found[path] = str(part["path"])
+    return found

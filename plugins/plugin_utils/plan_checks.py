@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
@@ -63,5 +64,4 @@ def _host(name: str, facts: HostFacts, own: Sequence[Service], given: ClusterSet
             what = f"there is no directory {path}"
             yield error("model-path", where, what, "Copy or mount the weights there, or correct sglang_model_path")
     if any(one.source for one in own):
-        for problem in facts.problems:
-            yield error("cann", where, problem, "Install it, or name its set_env.sh (see the role cann)")
+        yield from (replace(problem, where=f"{where}, {problem.where}") for problem in facts.problems)

@@ -98,7 +98,8 @@ def launch(
 ) -> tuple[RoleLaunch, list[Finding]]:
     """Translate, then override. Findings are about the user's settings and about what cannot be translated."""
     reasons = Reasons()
-    translation = translate(profile.args, profile.env, source=page_engine, target=engine, role=profile.role)
+    page: dict[str, Any] = dict(profile.args)
+    translation = translate(page, profile.env, source=page_engine, target=engine, role=profile.role)
     for change in translation.changes:
         reasons.note(change.kind, change.name, "engine-translation")
     findings = _findings(translation.problems)
@@ -108,7 +109,8 @@ def launch(
             reasons.note_flag(name, "flag-in-full")
         elif spelling.words is not None:
             reasons.note_flag(name, "json-one-argument")
-    args, found = _override_args(translation.args, user_args, engine, profile.role, reasons)
+    translated: dict[str, Any] = translation.args
+    args, found = _override_args(translated, user_args, engine, profile.role, reasons)
     findings += found
     env, found = _override_env(translation.env, user_env, profile.role, reasons)
     findings += found

@@ -1,0 +1,88 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Compile the plan on the controller: arguments in, one call of the compiler, errors out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.vars import load_extra_vars
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text, errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled, Variables, compile_from
+from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, from_module
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import page, summary
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import by_host, differences, write_plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
+
+
+class ActionModule(ActionBase):
+    """Run once for all hosts. Connects to none of them."""
+
+    _supports_check_mode = True
+    _supports_async = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Compile, write the plan if asked to, and fail with the errors alone."""
+        variables = task_vars or {}
+        result = super().run(tmp, variables)
+        _checked, arguments = self.validate_argument_spec(
+            argument_spec={
+                "dest": {"type": "str"},
+                "host_facts": {"type": "str"},
+                "previous": {"type": "dict"},
+            }
+        )
+        try:
+            compiled = self._compile(variables, arguments.get("host_facts"))
+        except CompileError as stopped:
+            self._warn(stopped.findings)
+            return {**result, "failed": True, "msg": error_text(stopped.findings)}
+        self._warn(compiled.plan.findings)
+        changed = False
+        if arguments.get("dest"):
+            directory = Path(self._loader.path_dwim(arguments["dest"]))
+            files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
+            changed = write_plan(directory, files, write=not self._task.check_mode)
+        if errors(compiled.plan.findings):
+            return {**result, "failed": True, "changed": changed, "msg": error_text(compiled.plan.findings)}
+        return {**result, "changed": changed, **self._returned(compiled, arguments.get("previous"))}
+
+    def _compile(self, variables: dict[str, Any], register: str | None) -> Compiled:
+        extra = load_extra_vars(self._loader)
+        profile = plain(self._templar.template(extra["profile"])) if "profile" in extra else None
+        source = Variables(variables["groups"], variables["hostvars"], variables)
+        compiled = compile_from(source, profile=None if profile is None else str(profile))
+        if register is None:
+            return compiled
+        pages = [path for role in compiled.choice.profile.roles.values() for path in role.source]
+        facts: dict[str, HostFacts] = {}
+        for host in dict.fromkeys(one.host for one in compiled.plan.services):
+            answer = variables["hostvars"][host].get(register)
+            if answer and "facts" in answer:
+                facts[host] = from_module(plain(answer["facts"]), pages)
+        return compile_from(source, profile=None if profile is None else str(profile), facts=facts)
+
+    def _returned(self, compiled: Compiled, previous: dict[str, Any] | None) -> dict[str, Any]:
+        plan = compiled.plan.as_dict()
+        return {
+            "plan": plan,
+            "note": compiled.choice.note,
+            "summary": summary(compiled.plan, compiled.choice.note),
+            "hosts": {role: list(hosts) for role, hosts in compiled.roles.items() if hosts},
+            "by_host": by_host(compiled.plan),
+            "differences": differences(previous, plan) if previous else [],
+            "settings": {name: value for name, value in compiled.settings.values.items() if name != "sglang_api_key"},
+            "host_tuning": {
+                "governor": compiled.choice.profile.governor,
+                "sysctl": dict(compiled.choice.profile.sysctl),
+            },
+        }
+
+    def _warn(self, findings: Any) -> None:
+        for one in findings:
+            if one.level == "warning":
+                self._display.warning(str(one))

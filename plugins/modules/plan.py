@@ -1,0 +1,131 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+module: plan
+short_description: Compile a profile and the inventory into a plan
+version_added: 0.1.0
+description:
+  - Compiles what to run (a profile) and who is where (the inventory) into the whole plan of the cluster. Every service
+    with its command line, environment, ports and NPUs, every difference from the recipe page with its reason, and
+    every finding.
+  - Runs on the controller, once for all hosts, and contacts none of them. Use it with C(run_once) and register the
+    result.
+  - Its inputs are the collection's settings (variables C(sglang_*) of the hosts), not its options. C(--limit) has no
+    influence on the plan.
+  - Fails when a finding is an error; the message holds the errors only. Warnings are displayed.
+options:
+  dest:
+    description:
+      - Directory on the controller into which C(plan.json) and C(plan.md) are written, also when a finding is an error.
+      - Where nothing can be compiled, nothing is written. Not set, nothing is written either.
+    type: path
+  host_facts:
+    description:
+      - Name of a variable that the hosts have registered from M(ascend.sglang.host_facts).
+      - With it the plan has the hosts' own interfaces and CANN locations in place of assumed ones, and what the hosts
+        lack is a finding.
+    type: str
+  previous:
+    description:
+      - An earlier plan to compare with; the return value RV(differences) names what differs.
+    type: dict
+attributes:
+  check_mode:
+    description: In check mode nothing is written; RV(changed) says whether it would have been.
+    support: full
+  diff_mode:
+    description: No diff is returned.
+    support: none
+author:
+  - ascend.sglang contributors (@ascend-sglang)
+requirements:
+  - netaddr (on the controller)
+  - jsonschema (on the controller)
+"""
+
+EXAMPLES = r"""
+- name: Compile and read the plan without touching a host
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: Compile the plan
+      ascend.sglang.plan:
+        dest: ./plan
+      run_once: true
+      register: compiled
+
+    - name: Show who runs what
+      ansible.builtin.debug:
+        var: compiled.summary
+      run_once: true
+"""
+
+RETURN = r"""
+plan:
+  description: The plan, as in C(plan.json).
+  type: dict
+  returned: success
+  contains:
+    profile:
+      description: Name of the profile.
+      type: str
+    engine:
+      description: SGLang version whose flags are spelled.
+      type: str
+    cards:
+      description: Number of NPU cards that the plan uses.
+      type: int
+    instances:
+      description: Instances with their nodes by rank, URL and bootstrap port.
+      type: list
+    services:
+      description: One entry for each process on each host, in the order in which they start.
+      type: list
+    entrances:
+      description: Where clients ask.
+      type: list
+    benchmark:
+      description: The benchmark command and the host that runs it.
+      type: dict
+    deviations:
+      description: Every difference from the recipe page, with its reason.
+      type: list
+    findings:
+      description: What the checks have to say.
+      type: list
+note:
+  description: Which profile was taken, and which others of its family there are.
+  type: str
+  returned: success
+summary:
+  description: A few lines about the plan.
+  type: list
+  elements: str
+  returned: success
+hosts:
+  description: Hosts by role, in the inventory's order.
+  type: dict
+  returned: success
+by_host:
+  description: Services by host and role; under C(all) every service of a host.
+  type: dict
+  returned: success
+host_tuning:
+  description: The profile's cpufreq governor and kernel parameters.
+  type: dict
+  returned: success
+settings:
+  description: The settings of the cluster with their defaults. Secrets are left out.
+  type: dict
+  returned: success
+differences:
+  description: What differs from O(previous), one line each.
+  type: list
+  elements: str
+  returned: success
+"""

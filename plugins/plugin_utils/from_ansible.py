@@ -1,0 +1,139 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From Ansible's variables to a plan: what the action plugin and the filters share.
+
+Knows the shape of Ansible's `groups` and `hostvars` and nothing else of Ansible. Reads profiles and engine files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils import cluster_settings, inventory
+from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.files import read_catalogue
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, Finding, error, stop_on_errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
+from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Inventory
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Inputs, Plan, compile_plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile_files import Choice, catalogue, choose
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME, ROLES
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, plain
+
+OWN_PROFILES = Path(__file__).parents[2] / "profiles"
+SECRET_SET = "(set)"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A plan with what it was made from."""
+
+    plan: Plan
+    choice: Choice
+    settings: ClusterSettings
+    roles: Mapping[str, tuple[str, ...]]
+
+
+class Variables:
+    """The settings among Ansible's variables, host by host, each host asked once.
+
+    hostvars: Ansible's own, whose values may be templates; values: variables outside any host, as name to value.
+    """
+
+    def __init__(self, groups: Mapping[str, Any], hostvars: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        self._hostvars = hostvars
+        self._hosts: dict[str, dict[str, Plain]] = {}
+        self.groups: dict[str, list[str]] = {
+            str(name): [str(host) for host in members] for name, members in groups.items()
+        }
+        self.elsewhere = {name: _secret(name, plain(values[name])) for name in BY_NAME if name in values}
+
+    def host(self, name: str) -> dict[str, Plain]:
+        """Settings of one host, as builtins. Raises CompileError naming a variable that cannot be evaluated."""
+        if name not in self._hosts:
+            self._hosts[name] = self._read(name)
+        return self._hosts[name]
+
+    def _read(self, name: str) -> dict[str, Plain]:
+        found = {}
+        variables = self._hostvars[name]
+        for key in variables:
+            if str(key).startswith("sglang_") or key == "ansible_host":
+                try:
+                    found[str(key)] = _secret(str(key), plain(variables[key]))
+                # Whatever a template raises (Ansible's own errors, Jinja's, a filter's), the user needs its name.
+                except Exception as problem:
+                    what = f"its value cannot be evaluated: {problem}"
+                    raise CompileError(
+                        [error("template", f"host {name}, {key}", what, "Correct the variable")]
+                    ) from problem
+        return found
+
+    def inventory(self, names: Mapping[str, str]) -> Inventory:
+        """All groups, and the variables of the hosts in the named ones."""
+        hosts = dict.fromkeys(host for group in names.values() for host in self.groups.get(group, ()))
+        return Inventory(self.groups, {host: self.host(host) for host in hosts})
+
+    def group_names(self) -> tuple[dict[str, str], list[Finding]]:
+        """The role's group names: `sglang_groups`, from wherever it is set."""
+        setting = self.elsewhere.get("sglang_groups")
+        if setting is None:
+            standard = [host for role in ROLES for host in self.groups.get(role, ())]
+            hosts = standard or self.groups.get("all", [])
+            setting = next((value for host in hosts if (value := self.host(host).get("sglang_groups")) is not None), {})
+        typed, findings = cluster_settings.gather(Inventory({}, {}), {}, {"sglang_groups": setting})
+        names, found = inventory.group_names(typed.mapping("sglang_groups"))
+        return names, [*findings, *found]
+
+
+def _secret(name: str, value: Plain) -> Plain:
+    """A secret's value stays out of the compiler: only whether there is one comes in."""
+    return (SECRET_SET if value else "") if name in BY_NAME and BY_NAME[name].secret else value
+
+
+def compile_from(
+    variables: Variables, *, profile: str | None = None, facts: Mapping[str, HostFacts] | None = None
+) -> Compiled:
+    """The plan of Ansible's variables. `profile`: a name from the command line. Raises CompileError."""
+    names, findings = variables.group_names()
+    stop_on_errors(findings)
+    source = variables.inventory(names)
+    everybody = {role: tuple(source.groups.get(group, ())) for role, group in names.items()}
+    first, _later = cluster_settings.gather(source, everybody, variables.elsewhere)
+    choice = _choice(first, profile)
+    roles, findings = inventory.members(source, names, choice.profile)
+    settings, found = cluster_settings.gather(source, roles, variables.elsewhere)
+    findings += found
+    if any(one.check == "setting-type" for one in findings) or not any(roles.values()):
+        stop_on_errors(findings)
+    plan = _compile(
+        Inputs(choice.profile, read_catalogue(), source, roles, settings, _has_key(settings), facts or {}), findings
+    )
+    return Compiled(plan, choice, settings, roles)
+
+
+def _compile(inputs: Inputs, findings: Sequence[Finding]) -> Plan:
+    """Compile even where something is wrong already, so that all problems are reported together."""
+    try:
+        plan = compile_plan(inputs)
+    except CompileError as stopped:
+        raise CompileError([*findings, *stopped.findings]) from stopped
+    stop_on_errors(findings)
+    return plan
+
+
+def _choice(settings: ClusterSettings, profile: str | None) -> Choice:
+    named = settings.text("sglang_profile")
+    if profile and named and profile != named:
+        what = f"-e profile={profile} and sglang_profile: {named} name different profiles"
+        raise CompileError([error("profile-name", "profile", what, "Leave one of them out")])
+    directories = [Path(text).expanduser() for text in settings.texts("sglang_profile_dirs")]
+    return choose(catalogue([*directories, OWN_PROFILES]), profile or named)
+
+
+def _has_key(settings: ClusterSettings) -> bool:
+    return bool(settings.text("sglang_api_key"))

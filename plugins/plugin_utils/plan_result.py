@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the action plugin makes of a plan: files on the controller, and views that roles take as options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
+
+
+def write_plan(directory: Path, files: Mapping[str, str], *, write: bool) -> bool:
+    """Make the files what they should be; whether any of them was not. Writes only if asked to."""
+    stale = {
+        name: text
+        for name, text in files.items()
+        if not (directory / name).is_file() or (directory / name).read_text(encoding="utf-8") != text
+    }
+    if write and stale:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in stale.items():
+            (directory / name).write_text(text, encoding="utf-8")
+    return bool(stale)
+
+
+def by_host(plan: Plan) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Host -> role -> its services; and under `all` every service of the host."""
+    result: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for one in plan.services:
+        own = result.setdefault(one.host, {})
+        service = one.as_dict()
+        own.setdefault(one.role, []).append(service)
+        own.setdefault("all", []).append(service)
+    return result
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What the hosts' own facts changed in the plan, one line a change: `d1 sglang-decode env X: a -> b`."""
+    old = {(one["host"], one["unit"]): one for one in before["services"]}
+    lines = []
+    for service in after["services"]:
+        was = old.get((service["host"], service["unit"]))
+        if was is None:
+            lines.append(f"{service['host']} {service['unit']}: is new")
+            continue
+        for key in ("argv", "env", "unset", "source", "ports", "npus"):
+            if service[key] != was[key]:
+                lines += [
+                    f"{service['host']} {service['unit']} {line}" for line in _change(key, was[key], service[key])
+                ]
+    return lines
+
+
+def _change(key: str, before: Any, after: Any) -> list[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+        return [f"{key} {name}: {before.get(name, '(absent)')} -> {after.get(name, '(absent)')}" for name in names]
+    if isinstance(before, list) and isinstance(after, list):
+        gone = [str(item) for item in before if item not in after]
+        new = [str(item) for item in after if item not in before]
+        return [f"{key}: {' '.join(gone) or '(nothing)'} -> {' '.join(new) or '(nothing)'}"]
+    return [f"{key}: {before} -> {after}"]
