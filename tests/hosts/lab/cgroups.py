@@ -52,9 +52,9 @@ def processes(name: str) -> list[int]:
     """Every process of the host, its supervisor included, seen from outside."""
     found: set[int] = set()
     for root in hierarchies():
-        for path, _, _ in os.walk(root / PARENT / name):
+        for group in _deepest_first(root / PARENT / name):
             with contextlib.suppress(OSError):
-                found.update(int(line) for line in (pathlib.Path(path) / "cgroup.procs").read_text().split())
+                found.update(int(line) for line in (group / "cgroup.procs").read_text().split())
     return sorted(found)
 
 
@@ -90,8 +90,8 @@ def _remove(name: str) -> None:
 
 
 def _deepest_first(top: pathlib.Path) -> Iterator[pathlib.Path]:
-    for path, _, _ in os.walk(top, topdown=False):
-        yield pathlib.Path(path)
+    for folder in os.walk(top, topdown=False):
+        yield pathlib.Path(folder[0])
 
 
 def _rmdir(group: pathlib.Path, limit: float = 5) -> None:

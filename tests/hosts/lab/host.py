@@ -34,6 +34,12 @@ STAND_IN = "/opt/sglang-stand-in"
 ROUTER = "/opt/sglang-router"
 KERNEL = "/opt/test-host-kernel"
 NPU_FILES = "var/lib/stand-in-npus"
+# CANN's own links; not in rootfs, since a collection must not hold links to folders.
+LINKS = {
+    "usr/local/Ascend/cann": "cann-9.0.0",
+    "usr/local/Ascend/ascend-toolkit/latest": "../cann-9.0.0",
+    "usr/local/Ascend/ascend-toolkit/set_env.sh": "../cann/set_env.sh",
+}
 SITE_FILE = "usr/local/lib/python3.11/dist-packages/test-hosts.pth"
 
 
@@ -128,6 +134,9 @@ def _fill(host: Host) -> None:
     (upper / "etc/hosts").write_text(
         f"127.0.0.1 localhost\n::1 localhost ip6-localhost\n{MANAGEMENT.address(host.number)} {host.hostname}\n"
     )
+    for link_name, target in LINKS.items():
+        (upper / link_name).parent.mkdir(exist_ok=True)
+        (upper / link_name).symlink_to(target)
     for npu in range(host.npus):
         (upper / NPU_FILES).mkdir(parents=True, exist_ok=True)
         (upper / NPU_FILES / f"davinci{npu}").touch()
@@ -173,7 +182,7 @@ def _power_on(host: Host) -> None:
     with (folder / "console.log").open("ab") as console:
         supervisor = subprocess.Popen(
             ["unshare", "--mount", "--propagation=private", str(HERE.parent / "power"),
-             str(folder), host.name, str(host.number), base, *arguments],
+             str(folder), host.name, base, *arguments],
             stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True, cwd="/",
             env={"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "HOSTNAME_INSIDE": host.hostname},
         )  # fmt: skip

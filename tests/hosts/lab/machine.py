@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -95,12 +94,10 @@ def _mounts() -> dict[str, str]:
 def _sysctl() -> dict[str, str]:
     top = pathlib.Path("/proc/sys")
     values = {}
-    for folder, _, files in os.walk(top):
-        for file in files:
-            path = pathlib.Path(folder) / file
-            name = str(path.relative_to(top))
-            if not VOLATILE.match(name) and os.stat(path).st_mode & 0o444:
-                values[name] = _read(path)
+    for path in top.rglob("*"):
+        name = str(path.relative_to(top))
+        if path.is_file() and not VOLATILE.match(name) and path.stat().st_mode & 0o444:
+            values[name] = _read(path)
     return values
 
 

@@ -1,1 +1,0 @@
-../cann/set_env.sh
