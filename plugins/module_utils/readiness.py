@@ -1,0 +1,165 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a service is ready, and if not, how far it is or why it died."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from urllib.parse import urlsplit
+
+from ansible_collections.ascend.sglang.plugins.module_utils import engine_log, http_probe, listeners, systemd
+from ansible_collections.ascend.sglang.plugins.module_utils.commands import Run, run
+from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import PlanService
+from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitState
+
+_JOURNAL_SECONDS = 10.0
+_PHASE_LINES = 400
+_CAUSE_LINES = 1000
+
+# What systemd itself writes into a unit's log, with the descriptions that unit_file gives.
+_BEGUN = re.compile(r"Started .*\bSGLang ")
+_ENDED = re.compile(r"\.service: Main process exited")
+
+
+@dataclass(frozen=True)
+class Status:
+    """One service as it is. See the module service_status for what the fields mean."""
+
+    unit: str
+    active: str
+    sub: str
+    invocation: str
+    restarts: int
+    pid: int
+    ready: bool
+    phase: str
+    health: str
+    dead: bool = False
+    ending: str = ""
+    cause: str = ""
+    log: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, object]:
+        """As a module returns it."""
+        return {**asdict(self), "log": list(self.log)}
+
+
+def look(
+    services: Sequence[PlanService],
+    restarts: Mapping[str, int],
+    health_timeout: float,
+    log_lines: int,
+    ask: Run = run,
+) -> list[Status]:
+    """The status of each service, all at once.
+
+    :param restarts: unit -> its number of restarts some time ago; one that has more now died since.
+    :param health_timeout: seconds for a health request.
+    :param log_lines: how many of the last lines of the journal a service that is dead or not ready comes with.
+    """
+    states = systemd.show([service.unit for service in services], ask)
+    with ThreadPoolExecutor(max_workers=max(1, len(services))) as pool:
+        futures = [
+            pool.submit(_one, one, states[one.unit], restarts.get(one.unit), health_timeout, log_lines, ask)
+            for one in services
+        ]
+        return [future.result() for future in futures]
+
+
+def _one(
+    service: PlanService, state: UnitState, restarts: int | None, health_timeout: float, log_lines: int, ask: Run
+) -> Status:
+    dead = is_dead(state) or (restarts is not None and state.restarts > restarts)
+    ready, health = False, ""
+    if state.running and not state.job and not dead:
+        ready, health = _ready(service, state, health_timeout)
+    lines: list[str] = []
+    if dead:
+        lines = last_ended_run(journal(state, _CAUSE_LINES, ask, all_runs=True))
+    elif not ready:
+        lines = journal(state, _PHASE_LINES, ask)
+    return Status(
+        unit=service.unit,
+        active=state.active,
+        sub=state.sub,
+        invocation=state.invocation,
+        restarts=state.restarts,
+        pid=state.pid,
+        ready=ready,
+        phase="dead" if dead else "ready" if ready else _phase(service, state, lines, health),
+        health=health,
+        dead=dead,
+        ending=state.ending if dead else "",
+        cause=engine_log.cause(lines, None if state.killed else state.exit_status) if dead else "",
+        log=tuple(lines[-log_lines:]) if log_lines else (),
+    )
+
+
+def is_dead(state: UnitState) -> bool:
+    """It has ended without being asked to: failed, or waiting to be tried again."""
+    if state.job and state.active in ("inactive", "failed"):
+        return False  # about to be started
+    if state.active == "failed" or state.sub == "auto-restart":
+        return True
+    return state.active in ("inactive", "activating") and (state.restarts > 0 or state.active == "inactive")
+
+
+def _ready(service: PlanService, state: UnitState, timeout: float) -> tuple[bool, str]:
+    """Readiness, and what was seen of it, in words.
+
+    A rank above 0 answers as soon as its node has loaded, which is all that it can be asked. A router's own /health
+    says nothing; mini-lb has no /readiness, so that its /health has to do.
+    """
+    if service.url is None:
+        return True, "has no address to ask"
+    port = urlsplit(service.url).port or 80
+    held = listeners.listening([port])
+    if not held:
+        return False, "does not listen yet"
+    if not any(one.unit == service.unit for one in held):
+        # An engine that found its port taken warms up against the other server, and says that it is ready.
+        return False, f"port {port} is held by {held[0]}"
+    path = "/readiness" if service.role == "router" else "/health"
+    reply = http_probe.request(service.url + path, timeout)
+    if service.role == "router" and reply.status == 404:
+        reply = http_probe.request(service.url + "/health", timeout)
+    if reply.status == 200:
+        return True, "200"
+    body = reply.json()
+    reason = body.get("reason") if isinstance(body, dict) else ""
+    return False, f"{reply.status or reply.error}" + (f" ({reason})" if reason else "")
+
+
+def _phase(service: PlanService, state: UnitState, lines: Sequence[str], health: str) -> str:
+    if state.active == "deactivating":
+        return "stopping"
+    if state.job or not state.running:
+        return "starting"
+    if health.startswith("port "):
+        return health
+    if service.role == "router":
+        return "waiting for its workers" if health.startswith("503") else "starting"
+    # It answers, only not yet with 200.
+    return "warming up" if health.startswith("503") else engine_log.phase(lines)
+
+
+def journal(state: UnitState, count: int, ask: Run = run, all_runs: bool = False) -> list[str]:
+    """The last lines of a unit's log, of its present run or of all."""
+    match = ["--unit", state.unit + ".service"]
+    if state.invocation and not all_runs:
+        match = [f"_SYSTEMD_INVOCATION_ID={state.invocation}", "+", f"INVOCATION_ID={state.invocation}"]
+    command = ["journalctl", "--quiet", "--no-pager", "--output=cat", "--all", f"--lines={count}", *match]
+    return engine_log.lines_of(ask(command, _JOURNAL_SECONDS).out)
+
+
+def last_ended_run(lines: Sequence[str]) -> list[str]:
+    """Of a unit's log the part that belongs to the last run that ended: another may have begun already."""
+    ends = [number for number, line in enumerate(lines) if _ENDED.search(line)]
+    if not ends:
+        return list(lines)
+    begins = [number for number, line in enumerate(lines[: ends[-1]]) if _BEGUN.match(line)]
+    return list(lines[begins[-1] if begins else 0 : ends[-1] + 1])
