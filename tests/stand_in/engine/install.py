@@ -24,9 +24,15 @@ def main(argv=None):
     """Install."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dest", type=Path, help="directory to fill; made where it does not exist")
-    parser.add_argument("--version", default="0.5.13.post1", help="the SGLang version to stand for (default: %(default)s)")
-    parser.add_argument("--engines", type=Path, help="directory with sglang-<version>.json (default: the clone's engines/)")
-    parser.add_argument("--knob", action="append", default=[], metavar="NAME=VALUE", help="a default of this installation")
+    parser.add_argument(
+        "--version", default="0.5.13.post1", help="the SGLang version to stand for (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--engines", type=Path, help="directory with sglang-<version>.json (default: the clone's engines/)"
+    )
+    parser.add_argument(
+        "--knob", action="append", default=[], metavar="NAME=VALUE", help="a default of this installation"
+    )
     chosen = parser.parse_args(argv)
     engines = chosen.engines or next(parent / "engines" for parent in HERE.parents if (parent / "engines").is_dir())
     install(chosen.dest, chosen.version, engines, dict(knob.split("=", 1) for knob in chosen.knob))

@@ -10,18 +10,20 @@ import re
 import zlib
 
 EOS = 1
-VOCABULARY = (
-    "the of and to in is that it for was on are as with they at be this from have or by one had not but what all were "
-    "when we there can an your which their said if do will each about how up out them then she many some so these would "
-    "other into has more her two like him see time could no make than first been its who now people my made over did down "
-    "only way find use may water long little very after words called just where most know get through back much before go "
-    "good new write our me man too any day same right look think also around another came come work three word must because "
-    "does part even place well such here take why help put years different away again off went old number great tell men say "
-    "small every found still between name should home big give air line set own under read last never us left end along while "
-    "might next sound below saw something thought both few those always looked show large often together asked house world "
-    "going want school important until form food keep children feet land side without boy once animals life enough took sometimes "
-    "four head above kind began almost live page got earth need far hand high year mother light parts country father let night"
-).split()
+WORDS = """
+the of and to in is that it for was on are as with they at be this from have or by one had not but what all were
+when we there can an your which their said if do will each about how up out them then she many some so these would
+other into has more her two like him see time could no make than first been its who now people my made over did
+down only way find use may water long little very after words called just where most know get through back much
+before go good new write our me man too any day same right look think also around another came come work three
+word must because does part even place well such here take why help put years different away again off went old
+number great tell men say small every found still between name should home big give air line set own under read
+last never us left end along while might next sound below saw something thought both few those always looked show
+large often together asked house world going want school important until form food keep children feet land side
+without boy once animals life enough took sometimes four head above kind began almost live page got earth need far
+hand high year mother light parts country father let night
+"""
+VOCABULARY = WORDS.split()
 # Room for the answer's own ids above those that stand for something else.
 FIRST_WORD = 16
 
@@ -35,8 +37,8 @@ def chat_ids(messages):
     """The tokens of a conversation, the template's own included."""
     ids = []
     for message in messages:
-        ids += token_ids(str(message.get("role", ""))) + [2, 3, 4, 5] + token_ids(_content(message.get("content")))
-    return ids + [6, 7, 8, 9, 10]
+        ids += [*token_ids(str(message.get("role", ""))), 2, 3, 4, 5, *token_ids(_content(message.get("content")))]
+    return [*ids, 6, 7, 8, 9, 10]
 
 
 def _content(content):
@@ -46,7 +48,7 @@ def _content(content):
 
 
 def answer_ids(secret, limit, ignore_eos=False):
-    """The tokens of the answer that the secret of a prompt holds, at most `limit`, the last of them EOS where it ends by itself."""
+    """The tokens of the answer in a prompt's secret, at most `limit`; the last is EOS where it ends by itself."""
     own_length = 16 + int(secret[:4], 16) % 48
     for position in range(limit):
         if position == own_length and not ignore_eos:

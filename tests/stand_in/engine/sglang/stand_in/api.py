@@ -9,7 +9,7 @@ import json
 import threading
 import time
 
-from sglang.stand_in import generation, http, log
+from sglang.stand_in import generation, http, log, texts
 from sglang.stand_in.engine import CRASHING, DRAINING, READY, STARTING, RequestError
 
 OPEN_WITHOUT_KEY = ("/health", "/metrics")
@@ -217,10 +217,7 @@ class Api:
 
     def _flush_cache(self, request):
         log.line("Cache flushed successfully!")
-        return http.Response(
-            200,
-            b"Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, the operation will not be performed.)\n",
-        )
+        return http.Response(200, texts.CACHE_FLUSHED.encode())
 
     def _abort(self, request):
         try:

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The bootstrap server of a prefill instance: every rank says where it is to be found, decode asks for it.
 
-Served by rank 0 on --host; `PUT /route` a rank, `GET /route` (all -1: the layout; else one rank's address), `GET /health`.
+Served by rank 0 on --host: `PUT /route` from each rank, `GET /route` (all -1: the layout; else one rank's address),
+`GET /health`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sglang.stand_in import answers, log, transfer
+from sglang.stand_in import answers, log, texts, transfer
 from sglang.stand_in.rendezvous import PeerGoneError
 
 STARTING, READY, DRAINING, CRASHING = "starting", "ready", "draining", "crashing"
@@ -65,7 +65,7 @@ class Model:
 class Engine:
     """The requests of one server; on nodes other than rank 0 only their share of the hand-over."""
 
-    def __init__(self, settings, knobs, group, endpoint, model, metrics, on_crash):
+    def __init__(self, settings, knobs, group, endpoint, model, metrics, endings):
         self.settings = settings
         self.knobs = knobs
         self.group = group
@@ -76,7 +76,7 @@ class Engine:
         self.context_length = settings.args["context_length"] or model.context_length
         self.max_total_tokens = settings.args["max_total_tokens"] or 65536
         self.started = time.time()
-        self._on_crash = on_crash
+        self._endings = endings
         self._running = {}
         self._leaked = []
         self._turn = itertools.count()
@@ -91,21 +91,12 @@ class Engine:
         length = len(job.ids)
         if length >= self.context_length:
             self._leak(job)
-            raise RequestError(
-                400,
-                f"The input ({length} tokens) is longer than the model's context length ({self.context_length} tokens).",
-            )
+            raise RequestError(400, texts.too_long(length, self.context_length))
         if job.limit is None:
             job.limit = self.context_length - length
         if length + job.limit > self.context_length:
             self._leak(job)
-            raise RequestError(
-                400,
-                f"Requested token count exceeds the model's maximum context length of {self.context_length} tokens. "
-                f"You requested a total of {length + job.limit} tokens: {length} tokens from the input messages and "
-                f"{job.limit} tokens for the completion. Please reduce the number of tokens in the input messages or the "
-                "completion to fit within the limit.",
-            )
+            raise RequestError(400, texts.too_many(length, job.limit, self.context_length))
 
     def refuse_field(self, job):
         """A sampling parameter that nobody knows: refused, and on the older version never forgotten."""
@@ -118,12 +109,11 @@ class Engine:
 
     def run(self, job):
         """Yield (tokens so far, finish reason or None). Raises RequestError before the first token only."""
+        self._endings.on_phase("request")
         if self.settings.mode != "null" and job.room is None:
-            raise RequestError(
-                400, f"Invalid request: Disaggregated request received without bootstrap room id. req.rid={job.rid!r}"
-            )
+            raise RequestError(400, texts.no_room(job.rid))
         if self.settings.mode == "decode" and job.host is None:
-            self._on_crash()
+            self._endings.of_request()
         with self._lock:
             self._running[job.rid] = job
         self.metrics.begin(job)
@@ -171,7 +161,7 @@ class Engine:
                 for call in calls:
                     call.result()
         except (transfer.TransferError, PeerGoneError) as error:
-            text = f"Prefill bootstrap failed for request rank=0 req.rid={job.rid!r} req.bootstrap_room={job.room} with exception KVTransferError(bootstrap_room={job.room}): {error}"
+            text = texts.prefill_failed(job, error)
             log.rank(text)
             raise RequestError(500, text) from None
         return secret
@@ -187,10 +177,7 @@ class Engine:
         except PeerGoneError as error:
             answer = {"failure": str(error), "step": "transfer"}
         if "failure" in answer:
-            text = (
-                f"Decode {answer['step']} failed for request rank=0 decode_req.req.rid={job.rid!r} decode_req.req.bootstrap_room={job.room} "
-                f"with exception KVTransferError(bootstrap_room={job.room}): {answer['failure']}"
-            )
+            text = texts.decode_failed(job, answer["step"], answer["failure"])
             log.rank(text)
             raise RequestError(500, text)
         return answer["secret"]

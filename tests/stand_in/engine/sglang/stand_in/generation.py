@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 from sglang.stand_in import answers, http
@@ -89,8 +90,8 @@ class Endpoint:
             return list(pool.map(self._last, jobs))
 
     def _last(self, job):
-        for ids, reason in self.engine.run(job):
-            pass
+        # Only the last step counts, where the answer is not streamed.
+        ids, reason = deque(self.engine.run(job), maxlen=1).pop()
         return job, ids, reason
 
     def invalid(self, detail):

@@ -1,14 +1,15 @@
 # Copyright: (c) 2026, ascend.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small web server that answers in uvicorn's layout: HTTP/1.1, keep-alive, streams in chunks, a thread per connection."""
+"""A small web server in uvicorn's manner: HTTP/1.1, keep-alive, streams in chunks, a thread per connection."""
 
 from __future__ import annotations
 
 import json
-import socket
 import socketserver
+import sys
 import time
+import traceback
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -61,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
     def handle_one_request(self):
         try:
             super().handle_one_request()
-        except (ConnectionError, socket.timeout):
+        except OSError:
             self.close_connection = True
 
     def _do(self):
@@ -73,7 +74,11 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         request = Request(self.command, parts.path, query, self.headers, body)
-        response = self.server.application(request)
+        try:
+            response = self.server.application(request)
+        except Exception:  # as any web server: an answer all the same, and what went wrong in the log
+            log.uvicorn(f"Exception in ASGI application\n{traceback.format_exc()}", "ERROR")
+            response = text_response("Internal Server Error", 500, vary=False)
         self._send(response)
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = do_PATCH = _do  # noqa: N815
@@ -90,9 +95,8 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, response):
         status = HTTPStatus(response.status)
         if self.server.access_log:
-            log.uvicorn(
-                f'{self.client_address[0]}:{self.client_address[1]} - "{self.command} {self.path} HTTP/1.1" {status.value} {status.phrase}'
-            )
+            client = f"{self.client_address[0]}:{self.client_address[1]}"
+            log.uvicorn(f'{client} - "{self.command} {self.path} HTTP/1.1" {status.value} {status.phrase}')
         self.send_response_only(status)
         self.send_header("date", self.date_time_string())
         self.send_header("server", self.server.name)
@@ -125,10 +129,8 @@ class Handler(BaseHTTPRequestHandler):
             log.uvicorn("Invalid HTTP request received.", "WARNING")
         body = b"Invalid HTTP request received."
         self.close_connection = True
-        self.wfile.write(
-            b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s"
-            % (len(body), body)
-        )
+        head = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+        self.wfile.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
 
     def log_message(self, format, *args):  # noqa: A002
         """The access log is written where the answer is known."""
@@ -157,10 +159,8 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def handle_error(self, request, client_address):
         """A client that goes away in the middle is no news."""
-        import sys
-
         error = sys.exc_info()[1]
-        if not isinstance(error, (ConnectionError, socket.timeout)):
+        if not isinstance(error, OSError):
             log.uvicorn(f"Exception in ASGI application: {type(error).__name__}: {error}", "ERROR")
 
 

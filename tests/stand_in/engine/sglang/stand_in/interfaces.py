@@ -18,6 +18,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+from sglang.stand_in import texts
 from sglang.stand_in.settings import WILDCARD, is_loopback
 
 SIOCGIFCONF = 0x8912
@@ -70,6 +71,19 @@ def _from_kernel():
     return found
 
 
+def carries(settings, address, found=None):
+    """Whether the interfaces that the environment names own the address that KV peers are told; so where none is named.
+
+    The hand-over of a host whose peers are told an address on another network comes to nothing, without a word.
+    """
+    gloo, hccl = settings.env.get("GLOO_SOCKET_IFNAME"), settings.env.get("HCCL_SOCKET_IFNAME")
+    if not (gloo or hccl) or is_loopback(address):
+        return True
+    found = addresses() if found is None else found
+    chosen = [gloo] if gloo else hccl_names(hccl, found)
+    return any(address in found.get(name, ()) for name in chosen)
+
+
 def check(settings, found=None):
     """Raise InterfaceError where GLOO_SOCKET_IFNAME or HCCL_SOCKET_IFNAME cannot be right on this host."""
     gloo = settings.env.get("GLOO_SOCKET_IFNAME")
@@ -81,13 +95,14 @@ def check(settings, found=None):
     if gloo:
         if not found.get(gloo):
             raise InterfaceError(
-                f"RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find address for: {gloo}"
+                "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != nullptr. "
+                f"Unable to find address for: {gloo}"
             )
         _owns(wanted, found[gloo], f"RuntimeError: Gloo connectFullMesh failed. Unable to find address for: {gloo}")
     if hccl and settings.is_npu and settings.world > 1:
         chosen = hccl_names(hccl, found)
         seen = set().union(*(found[name] for name in chosen)) if chosen else set()
-        text = f"RuntimeError: ERR02200 DIST call hccl api failed.\nEI0001: Environment variable HCCL_SOCKET_IFNAME is invalid: {hccl} matches no host NIC"
+        text = f"{texts.HCCL_FAILED}EI0001: HCCL_SOCKET_IFNAME is invalid: {hccl} matches no host NIC"
         if not seen:
             raise InterfaceError(text)
         _owns(wanted, seen, text)

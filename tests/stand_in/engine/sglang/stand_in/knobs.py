@@ -4,10 +4,10 @@
 """What a test may set: how long things take, and how the engine is to fail.
 
 A knob is looked for, first hit wins, in the environment (`STAND_IN_<NAME>`), in the host's file (`/etc/stand-in.json`,
-or what `STAND_IN_CONFIG` names; a mapping under a role's name holds for that role only), in the `stand-in.json` that the
-installer left beside the package, and in DEFAULTS. The host's file is read again when it changed, so a knob that is
-looked at while serving can be turned on a running engine. A name that is no knob ends the engine: a misspelt knob must
-not pass for a test.
+or what `STAND_IN_CONFIG` names; a mapping under a role's name holds for that role only), in the `stand-in.json` that
+the installer left beside the package, and in DEFAULTS. The host's file is read again when it changed, so a knob that
+is looked at while serving can be turned on a running engine. A name that is no knob ends the engine: a misspelt knob
+must not pass for a test.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ DEFAULTS = {
     "zbal_timeout_seconds": 30.0,
     # How many shards the log counts. None: those of the model directory, 163 where it has none.
     "shards": None,
-    # The real progress bar is one line with carriage returns; true ends each step with a newline, so that a journal has it.
+    # The real progress bar is one line with carriage returns; true ends each step with a newline, for a journal.
     "progress_newlines": False,
     # Where it is to fail: the name of a phase (see lifecycle.PHASES), the line to log first, the status to end with.
     "crash_at": None,
     "crash_line": None,
     "crash_status": 137,
+    "crash_delay_seconds": 0.0,
     "hang_at": None,
     # Lines logged at the start, e.g. noise that must not pass for a failure.
     "log_line": None,

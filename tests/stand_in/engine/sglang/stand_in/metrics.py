@@ -87,7 +87,8 @@ class Metrics:
     def text(self, engine):
         """All of it, in Prometheus' text format."""
         kind = "unified" if self.settings.mode == "null" else self.settings.mode
-        own = f'engine_type="{kind}",model_name="{self.settings.model_name}"'
+        model = self.settings.model_name
+        own = f'engine_type="{kind}",model_name="{model}"'
         rank = own + ',moe_ep_rank="0",pp_rank="0",tp_rank="0"'
         lines = []
 
@@ -107,7 +108,7 @@ class Metrics:
                 lines.append(f"sglang:{name}_sum{{{own}}} {histogram.sum}")
                 for bound, count in zip((*histogram.bounds, "+Inf"), (*histogram.counts, histogram.total)):
                     lines.append(
-                        f'sglang:{name}_bucket{{engine_type="{kind}",le="{bound}",model_name="{self.settings.model_name}"}} {float(count)}'
+                        f'sglang:{name}_bucket{{engine_type="{kind}",le="{bound}",model_name="{model}"}} {float(count)}'
                     )
                 lines.append(f"sglang:{name}_count{{{own}}} {float(histogram.total)}")
             one("num_running_reqs", "gauge", "The number of running requests.", rank, self.running)
@@ -148,6 +149,7 @@ class Metrics:
             lines.append("# TYPE sglang:http_responses_total counter")
             for (path, method, status), count in self.http.items():
                 lines.append(
-                    f'sglang:http_responses_total{{endpoint="{path}",method="{method}",status_code="{status}"}} {float(count)}'
+                    f'sglang:http_responses_total{{endpoint="{path}",method="{method}",status_code="{status}"}} '
+                    f"{float(count)}"
                 )
         return "\n".join(lines) + "\n"

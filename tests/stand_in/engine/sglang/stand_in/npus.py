@@ -9,6 +9,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from sglang.stand_in import texts
+
 _held = []
 
 
@@ -17,7 +19,7 @@ class NpuError(Exception):
 
 
 def hold(settings, directory):
-    """Hold this node's NPUs until the process ends. Without the directory the host has no NPU files: nothing to hold."""
+    """Hold this node's NPUs until the process ends; a host without the directory has none to hold."""
     if not Path(directory).is_dir() or not settings.is_npu:
         return []
     wanted = wanted_devices(settings)
@@ -26,20 +28,14 @@ def hold(settings, directory):
         try:
             handle = os.open(path, os.O_RDWR)
         except FileNotFoundError:
-            raise NpuError(
-                f"RuntimeError: SetDevice: NPU function error: aclrtSetDevice(device_id), error code is 107001\n[Error]: Invalid device ID. Check the device ID ({device})"
-            ) from None
+            raise NpuError(texts.no_device(device)) from None
         except PermissionError:
-            raise NpuError(
-                f"RuntimeError: Initialize: NPU function error: aclInit, error code is 507899: drvErr=87, no permission to {path}"
-            ) from None
+            raise NpuError(texts.device_forbidden(path)) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
-            raise NpuError(
-                f"RuntimeError: NPU out of memory. Tried to allocate 1.50 GiB (NPU {logical}; 60.96 GiB total capacity; 59.00 GiB already allocated)"
-            ) from None
+            raise NpuError(texts.device_full(logical)) from None
         _held.append(handle)
     return [device for _, device in wanted]
 
@@ -53,8 +49,6 @@ def wanted_devices(settings):
     for index in range(settings.npus_per_node):
         logical = settings.args["base_gpu_id"] + index * step
         if physical is not None and logical >= len(physical):
-            raise NpuError(
-                f"RuntimeError: SetDevice: NPU function error: aclrtSetDevice(device_id), error code is 107001\n[Error]: Invalid device ID. Check the device ID ({logical})"
-            )
+            raise NpuError(texts.no_device(logical))
         result.append((logical, logical if physical is None else physical[logical]))
     return result

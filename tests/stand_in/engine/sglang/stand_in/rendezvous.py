@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, ascend.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes of one instance find each other on --dist-init-addr, as torch.distributed does, and notice when one is gone.
+"""The nodes of one instance find each other on --dist-init-addr, as in torch.distributed, and notice when one is gone.
 
 Rank 0 listens and waits for all, in silence; the others knock until they are let in, in silence. A wrong world size is
 refused; of a rank that comes twice the late one hangs. Afterwards the connections stay: they carry barriers and calls
@@ -10,6 +10,7 @@ refused; of a rank that comes twice the late one hangs. Afterwards the connectio
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import queue
 import socket
@@ -18,7 +19,6 @@ import time
 import uuid
 
 from sglang.stand_in import wire
-from sglang.stand_in.settings import bracket
 
 
 class RendezvousError(Exception):
@@ -118,13 +118,15 @@ class Group:
         if line is None:
             waited = self.settings.args["dist_timeout"] * 1000
             raise RendezvousError(
-                f"torch.distributed.DistNetworkError: The client socket has timed out after {waited}ms while trying to connect to ({host}, {port})."
+                f"torch.distributed.DistNetworkError: The client socket has timed out after {waited}ms "
+                f"while trying to connect to ({host}, {port})."
             )
         line.send(**self._card())
         answer = line.receive()
         if answer is None:
             raise RendezvousError(
-                f"torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash? ({host}, {port})"
+                "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. "
+                f"Did the remote server shutdown or crash? ({host}, {port})"
             )
         if "error" in answer:
             raise RendezvousError(answer["error"])
@@ -181,10 +183,8 @@ class Group:
 
     def _tell(self, **message):
         for line in self._peers.values():
-            try:
+            with contextlib.suppress(OSError):
                 line.send(**message)
-            except OSError:
-                pass
 
     def _listen(self, rank, line):
         said_so = False
@@ -210,10 +210,8 @@ class Group:
             reply = {"value": self.operations[message["call"]](**message["arguments"])}
         except Exception as error:  # what went wrong there is for the caller to say
             reply = {"failure": str(error)}
-        try:
+        with contextlib.suppress(OSError):
             line.send(number=message["number"], **reply)
-        except OSError:
-            pass
 
 
 _late = []
@@ -231,16 +229,11 @@ def _listen_everywhere(port):
 
 def _listen_error(port, code, name, message):
     return (
-        f"torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: {port}, "
+        f"torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. "
+        f"port: {port}, "
         f"useIpv6: false, code: {code}, name: {name}, message: {message}"
     )
 
 
 def _shown(card):
     return ", ".join(f"{key}={card.get(key)}" for key in ("nnodes", "tp", "pp", "dp", "mode"))
-
-
-def dist_url(settings):
-    """The rendezvous address as a URL host, for messages."""
-    host, port = settings.dist_init
-    return f"{bracket(host)}:{port}"
