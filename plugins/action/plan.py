@@ -12,10 +12,24 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text, errors
-from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled, Variables, compile_from
+from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import (
+    Compiled,
+    Variables,
+    compile_from,
+    hosts_from,
+)
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, from_module
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import page, summary
-from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import by_host, differences, write_plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
+    by_host,
+    differences,
+    entrances_by_host,
+    names_to_resolve,
+    needed_paths,
+    placements,
+    role_placements,
+    write_plan,
+)
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 
@@ -32,10 +46,13 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(
             argument_spec={
                 "dest": {"type": "str"},
+                "scope": {"type": "str", "choices": ["plan", "hosts"], "default": "plan"},
                 "host_facts": {"type": "str"},
                 "previous": {"type": "dict"},
             }
         )
+        if arguments["scope"] == "hosts":
+            return {**result, **self._hosts(variables)}
         try:
             compiled = self._compile(variables, arguments.get("host_facts"))
         except CompileError as stopped:
@@ -50,6 +67,13 @@ class ActionModule(ActionBase):
         if errors(compiled.plan.findings):
             return {**result, "failed": True, "changed": changed, "msg": error_text(compiled.plan.findings)}
         return {**result, "changed": changed, **self._returned(compiled, arguments.get("previous"))}
+
+    def _hosts(self, variables: dict[str, Any]) -> dict[str, Any]:
+        try:
+            roles = hosts_from(Variables(variables["groups"], variables["hostvars"], variables))
+        except CompileError as stopped:
+            return {"failed": True, "msg": error_text(stopped.findings)}
+        return {"changed": False, "hosts": roles, "placements": role_placements(roles)}
 
     def _compile(self, variables: dict[str, Any], register: str | None) -> Compiled:
         extra = load_extra_vars(self._loader)
@@ -73,9 +97,14 @@ class ActionModule(ActionBase):
             "note": compiled.choice.note,
             "summary": summary(compiled.plan, compiled.choice.note),
             "hosts": {role: list(hosts) for role, hosts in compiled.roles.items() if hosts},
+            "placements": placements(compiled.plan),
             "by_host": by_host(compiled.plan),
+            "entrances": entrances_by_host(compiled.plan),
             "differences": differences(previous, plan) if previous else [],
             "settings": {name: value for name, value in compiled.settings.values.items() if name != "sglang_api_key"},
+            "user": None if compiled.settings.text("sglang_user") == "root" else compiled.settings.text("sglang_user"),
+            "paths": needed_paths(compiled.plan, compiled.settings),
+            "resolve": names_to_resolve(compiled.plan, compiled.hosts),
             "host_tuning": {
                 "governor": compiled.choice.profile.governor,
                 "sysctl": dict(compiled.choice.profile.sysctl),

@@ -24,6 +24,12 @@ options:
       - Directory on the controller into which C(plan.json) and C(plan.md) are written, also when a finding is an error.
       - Where nothing can be compiled, nothing is written. Not set, nothing is written either.
     type: path
+  scope:
+    description:
+      - V(plan) compiles. V(hosts) only says which hosts have which role, whatever the profile.
+    type: str
+    choices: [plan, hosts]
+    default: plan
   host_facts:
     description:
       - Name of a variable that the hosts have registered from M(ascend.sglang.host_facts).
@@ -111,8 +117,29 @@ hosts:
   description: Hosts by role, in the inventory's order.
   type: dict
   returned: success
+placements:
+  description: Each host with the fixed groups (C(ascend_sglang), C(ascend_sglang_prefill) and so on) that it belongs in.
+  type: list
+  returned: success
+entrances:
+  description: Host to the entrances on it, each with unit and url.
+  type: dict
+  returned: success
 by_host:
   description: Services by host and role; under C(all) every service of a host.
+  type: dict
+  returned: success
+user:
+  description: The account of the engine services; null for root.
+  type: str
+  returned: success
+paths:
+  description: Directories that the services need on their hosts.
+  type: list
+  elements: str
+  returned: success
+resolve:
+  description: Host to the names that only the host itself can resolve.
   type: dict
   returned: success
 host_tuning:

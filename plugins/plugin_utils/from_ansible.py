@@ -18,7 +18,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings imp
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.files import read_catalogue
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, Finding, error, stop_on_errors
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
-from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Inventory
+from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host, Inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Inputs, Plan, compile_plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile_files import Choice, catalogue, choose
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME, ROLES
@@ -36,6 +36,7 @@ class Compiled:
     choice: Choice
     settings: ClusterSettings
     roles: Mapping[str, tuple[str, ...]]
+    hosts: Mapping[str, Host]
 
 
 class Variables:
@@ -113,7 +114,19 @@ def compile_from(
     plan = _compile(
         Inputs(choice.profile, read_catalogue(), source, roles, settings, _has_key(settings), facts or {}), findings
     )
-    return Compiled(plan, choice, settings, roles)
+    cluster, _reported = inventory.cluster(source, roles, facts or {})
+    return Compiled(plan, choice, settings, roles, cluster.hosts)
+
+
+def hosts_from(variables: Variables) -> dict[str, list[str]]:
+    """The hosts of each role as the inventory has them, whatever the profile. Raises CompileError when there is none."""
+    names, findings = variables.group_names()
+    stop_on_errors(findings)
+    roles = {role: list(variables.groups.get(group, ())) for role, group in names.items()}
+    if not any(roles.values()):
+        what = f"none of the groups {', '.join(names.values())} has a host"
+        raise CompileError([error("groups", "the inventory", what, "Name your groups in sglang_groups")])
+    return roles
 
 
 def _compile(inputs: Inputs, findings: Sequence[Finding]) -> Plan:

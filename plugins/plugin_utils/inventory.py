@@ -124,7 +124,7 @@ def cluster(
         if host is not None:
             hosts[name] = host
     findings += unknown((key for name in names for key in inventory.variables.get(name, {})), "the inventory")
-    findings += _shared_addresses(hosts)
+    findings += [*_shared_addresses(hosts), *_assumed_interfaces(hosts)]
     return Cluster(roles, hosts), findings
 
 
@@ -276,3 +276,13 @@ def _shared_addresses(hosts: Mapping[str, Host]) -> list[Finding]:
         for address, names in owners.items()
         if len(names) > 1
     ]
+
+
+def _assumed_interfaces(hosts: Mapping[str, Host]) -> list[Finding]:
+    """One warning for all hosts: offline this is the rule, not the exception."""
+    names = [host.name for host in hosts.values() if host.assumed]
+    if not names:
+        return []
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    what = f"their interface is not known before they are asked; {ASSUMED_INTERFACE} is assumed here"
+    return [warning("interface", f"hosts {shown}", what, "deploy looks it up on the hosts, or set sglang_interface")]

@@ -238,7 +238,7 @@ def _plan(
         planned, differs = benchmark.build(profile.benchmark, plan.entrances[0], python=python, api_key=inputs.api_key)
         deviations += differs
     found += plan_checks.entrances(services)
-    found += plan_checks.hosts(inputs.facts, services, settings)
+    found += plan_checks.hosts(inputs.facts, services, settings, plan.engine, profile.router_engine)
     return Plan(
         plan.profile,
         plan.engine,

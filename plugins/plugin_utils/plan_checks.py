@@ -46,11 +46,19 @@ def entrances(services: Sequence[Service]) -> Iterator[Finding]:
             yield warning("local-entrance", f"{one.unit} on {one.host}", what, do)
 
 
-def hosts(facts: Mapping[str, HostFacts], services: Sequence[Service], given: ClusterSettings) -> Iterator[Finding]:
-    """What each host lacks for its services. Silent about hosts that have not been asked."""
+def hosts(
+    facts: Mapping[str, HostFacts], services: Sequence[Service], given: ClusterSettings, engine: str, router: str
+) -> Iterator[Finding]:
+    """What each host lacks for its services. Silent about hosts that have not been asked.
+
+    engine, router: the versions that the plan is spelled for.
+    """
     for name in dict.fromkeys(one.host for one in services):
         if name in facts:
-            yield from _host(name, facts[name], [one for one in services if one.host == name], given)
+            own = [one for one in services if one.host == name]
+            yield from _host(name, facts[name], own, given)
+            if facts[name].python is not None:
+                yield from _versions(name, facts[name], own, engine, router)
 
 
 def _host(name: str, facts: HostFacts, own: Sequence[Service], given: ClusterSettings) -> Iterator[Finding]:
@@ -65,3 +73,25 @@ def _host(name: str, facts: HostFacts, own: Sequence[Service], given: ClusterSet
             yield error("model-path", where, what, "Copy or mount the weights there, or correct sglang_model_path")
     if any(one.source for one in own):
         yield from (replace(problem, where=f"{where}, {problem.where}") for problem in facts.problems)
+
+
+def _versions(name: str, facts: HostFacts, own: Sequence[Service], engine: str, router: str) -> Iterator[Finding]:
+    if any(one.npus for one in own):
+        yield from _version(name, facts, "sglang", engine, "Install that version, or set sglang_engine to the host's")
+    if any(one.role == "router" for one in own):
+        yield from _version(name, facts, "sglang-router", router, "Install that version")
+
+
+def _version(name: str, facts: HostFacts, package: str, planned: str, do: str) -> Iterator[Finding]:
+    where = f"host {name}"
+    installed = facts.versions.get(package)
+    if installed is None:
+        what = f"{facts.python} has no package {package}"
+        yield error(
+            "version", where, what, f"Install {package} {planned} for it, or set sglang_python to the one that has it"
+        )
+    # A local build label (0.5.13.post1+npu) does not change the command grammar.
+    elif installed.partition("+")[0] != planned:
+        what = f"{package} is {installed} there, and the plan is spelled for {planned}"
+        # The router's grammar is one for all; servers' flags differ from version to version.
+        yield error("version", where, what, do) if package == "sglang" else warning("version", where, what, do)

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
+from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
 
 
@@ -34,6 +36,54 @@ def by_host(plan: Plan) -> dict[str, dict[str, list[dict[str, Any]]]]:
         service = one.as_dict()
         own.setdefault(one.role, []).append(service)
         own.setdefault("all", []).append(service)
+    return result
+
+
+def needed_paths(plan: Plan, settings: ClusterSettings) -> list[str]:
+    """The directories that some service names on its command line."""
+    words = {str(word) for one in plan.services for word in one.argv}
+    paths = (settings.text("sglang_model_path"), settings.text("sglang_draft_model_path"))
+    return [path for path in paths if path in words]
+
+
+def names_to_resolve(plan: Plan, hosts: Mapping[str, Host]) -> dict[str, list[str]]:
+    """Host -> its data address where that is a name, which only its own resolver can turn into an address."""
+    return {
+        one.host: [hosts[one.host].address.text] if hosts[one.host].address.kind == "name" else []
+        for one in plan.services
+    }
+
+
+# Groups with fixed names, so that plays need not know the inventory's.
+GROUP = "ascend_sglang"
+
+
+def placements(plan: Plan) -> list[dict[str, Any]]:
+    """Each host of the plan with the fixed groups that it belongs in."""
+    groups: dict[str, list[str]] = {}
+    for one in plan.services:
+        own = groups.setdefault(one.host, [GROUP])
+        own += [f"{GROUP}_{one.role}"]
+        own += [f"{GROUP}_engines"] if one.npus else []
+    for one in plan.entrances:
+        groups[one.host].append(f"{GROUP}_entrance")
+    return [{"host": host, "groups": list(dict.fromkeys(own))} for host, own in groups.items()]
+
+
+def role_placements(roles: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """The same for hosts of which only the inventory is known."""
+    groups: dict[str, list[str]] = {}
+    for role, hosts in roles.items():
+        for host in hosts:
+            groups.setdefault(host, [GROUP]).append(f"{GROUP}_{role}")
+    return [{"host": host, "groups": own} for host, own in groups.items()]
+
+
+def entrances_by_host(plan: Plan) -> dict[str, list[dict[str, Any]]]:
+    """Host -> the entrances on it."""
+    result: dict[str, list[dict[str, Any]]] = {}
+    for one in plan.entrances:
+        result.setdefault(one.host, []).append({"unit": one.unit, "url": one.url})
     return result
 
 

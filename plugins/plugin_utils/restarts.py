@@ -73,5 +73,16 @@ def lines(
         why = also.get(one["host"], {}).get(one["unit"])
         action, reason = ("restart", why) if why else (unit.get("action", "none"), unit.get("reason"))
         if action != "none":
-            result.append(f"{one['host']}: {action} {one['unit']}{f' because {reason}' if reason else ''}")
+            result.append(_line(one["host"], action, one["unit"], reason))
+    planned = {(one["host"], one["unit"]) for one in services}
+    for host, own in units.items():
+        result += [
+            _line(host, unit["action"], name, unit.get("reason"))
+            for name, unit in own.items()
+            if (host, name) not in planned and unit.get("action", "none") != "none"
+        ]
     return result
+
+
+def _line(host: str, action: str, unit: str, reason: str | None) -> str:
+    return f"{host}: {action} {unit}{f' because {reason}' if reason else ''}"
