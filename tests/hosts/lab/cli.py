@@ -38,6 +38,8 @@ def _parser() -> argparse.ArgumentParser:
         default="schedutil,performance,powersave",
         help="what cpufreq offers, the first is set; empty: no cpufreq",
     )
+    up.add_argument("--engine", default="0.5.13.post1", help="the SGLang version that the stand-in stands for")
+    up.add_argument("--knob", action="append", default=[], metavar="NAME=VALUE", help="a setting of the stand-in")
     up.add_argument(
         "nspawn", nargs="*", metavar="NSPAWN_ARG", help="after --: more for systemd-nspawn, such as --bind-ro=DIR"
     )
@@ -91,7 +93,9 @@ def _run(given: argparse.Namespace) -> int | None:
     elif command == "up":
         governors = [word for word in given.governors.split(",") if word]
         name, hostname = given.name, given.hostname or given.name
-        host.up(host.Host(name, given.number, hostname, given.npus, given.kernel, governors, given.nspawn))
+        kernel = {"kernel": given.kernel, "governors": governors}
+        engine = {"npus": given.npus, "engine": given.engine, "knobs": given.knob}
+        host.up(host.Host(name, given.number, hostname, **kernel, **engine, nspawn=given.nspawn))
     elif command in ("wait", "down"):
         {"wait": host.wait, "down": host.down}[command](host.names() if given.all else given.names)
     elif command == "kill":

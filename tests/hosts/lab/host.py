@@ -51,6 +51,8 @@ class Host:
     number: int
     hostname: str
     npus: int = 16
+    engine: str = "0.5.13.post1"
+    knobs: list[str] = field(default_factory=list)
     kernel: str = "new"
     governors: list[str] = field(default_factory=lambda: ["schedutil", "performance", "powersave"])
     nspawn: list[str] = field(default_factory=list)
@@ -145,10 +147,8 @@ def _fill(host: Host) -> None:
     site.write_text(f"{STAND_IN}\n{ROUTER}\n")
     (folder / "kernel").mkdir()
     stand_in = folder / "stand-in"
-    if STAND_IN_INSTALLER.exists():
-        run(sys.executable, STAND_IN_INSTALLER, stand_in)
-    else:
-        stand_in.mkdir()
+    knobs = [f"--knob={knob}" for knob in host.knobs]
+    run(sys.executable, STAND_IN_INSTALLER, stand_in, f"--version={host.engine}", *knobs)
     fakes.build(folder / "pristine", host.hostname, host.kernel, host.governors)
     arguments = [f"--bind={folder / 'kernel'}:{KERNEL}"]
     arguments += [f"--bind-ro={stand_in}:{STAND_IN}", f"--bind-ro={router.packages()}:{ROUTER}", *host.nspawn]
