@@ -213,6 +213,9 @@ def _environment(service: PlanService, layout: Layout) -> list[str]:
         "TORCHINDUCTOR_CACHE_DIR": f"{cache}/torchinductor",
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
+        # Routers and schedulers give themselves a title; without this, setproctitle writes it over their environment,
+        # which tells the configuration that they were started with.
+        "SPT_NOENV": "1",
     }
     if needs_npu(service):
         values["ASCEND_PROCESS_LOG_PATH"] = layout.logs(service.unit)

@@ -73,9 +73,9 @@ services:
       returned: always
     ready:
       description:
-        - Whether it serves. Of rank 0 of an instance it is what C(/health) says, of a higher rank only that its node has
-          loaded, of a router what C(/readiness) says (C(/health) of a mini-lb, which proves nothing). The port must be
-          held by the unit itself.
+        - Whether it serves. Of rank 0 of an instance it is what C(/health) says, of a higher rank only that its node
+          has loaded, of a router what C(/readiness) says (C(/health) of a mini-lb, which proves nothing). The port must
+          be held by the unit itself.
       type: bool
       returned: always
     phase:
