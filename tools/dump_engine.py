@@ -44,7 +44,11 @@ EXTRA = {ROUTER: {"use_router_prefix": False, "exclude_host_port": False}}
 
 # Packages inside SGLang that no server loads.
 NOT_SERVED = {"test", "tests", "benchmark", "profiler"}
-ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}")
+ENV_NAME = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
+JSON_HELP = re.compile(r"\bjson\b", re.IGNORECASE)
+JSON_FILE_HELP = re.compile(r"\bpath (to|of) (a|the) json\b", re.IGNORECASE)
+# A flag whose default may come from the environment of whoever runs this and is nobody else's business.
+SECRET = re.compile(r"password|secret|token|api[-_]key|wallet|dsn|-url$")
 
 
 class DumpError(Exception):
@@ -54,7 +58,7 @@ class DumpError(Exception):
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and print the file."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--program", choices=sorted(PARSERS), default=SERVER, help="what to describe (default: %(default)s)")
+    options.add_argument("--program", choices=sorted(PARSERS), default=SERVER, help="default: %(default)s")
     chosen = options.parse_args(arguments)
     try:
         # Importing SGLang prints things; only the file may go to standard output.
@@ -110,7 +114,8 @@ def _parser(module_name: str, class_name: str, extra: dict[str, Any]) -> tuple[a
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever stops the import is the answer
-        raise DumpError(f"{module_name} cannot be imported by {sys.executable}: {type(error).__name__}: {error}") from error
+        why = f"{type(error).__name__}: {error}"
+        raise DumpError(f"{module_name} cannot be imported by {sys.executable}: {why}") from error
     owner = getattr(module, class_name, None)
     add = getattr(owner, "add_cli_args", None)
     if owner is None or add is None:
@@ -159,14 +164,21 @@ def _flags(parser: argparse.ArgumentParser, fields: set[str]) -> Iterator[dict[s
             type=_type_name(action.type),
             nargs=action.nargs,
             choices=None if action.choices is None else [_plain(choice) for choice in action.choices],
-            default=_plain(action.default),
+            default=_default(action, own),
             required=bool(action.required),
         )
         if kind.startswith("Deprecated"):
             flag["deprecated"] = True
-            if getattr(action, "new_flag", None):
-                flag["new_flag"] = action.new_flag
+            new_flag = getattr(action, "new_flag", None)
+            if new_flag:
+                flag["new_flag"] = new_flag
         yield flag
+
+
+def _default(action: argparse.Action, name: str) -> Any:
+    if isinstance(action.default, str) and action.default and SECRET.search(name):
+        return None
+    return _plain(action.default)
 
 
 def _type_name(kind: Any) -> str | None:
@@ -194,8 +206,8 @@ def _unchecked(parser: argparse.ArgumentParser, root: Path) -> dict[str, Any]:
             continue
         if isinstance(action.default, str) and action.default.startswith("{"):
             json_flags[long[0]] = "object"
-        elif re.search(r"\bjson\b", action.help or "", re.IGNORECASE) and not re.search(r"\bpath\b", long[0] + " " + (action.help or ""), re.IGNORECASE):
-            json_flags[long[0]] = "text"
+        elif JSON_HELP.search(action.help or "") and not JSON_FILE_HELP.search(action.help or ""):
+            json_flags[long[0]] = "text"  # JSON, but perhaps also a file's name
     unchecked: dict[str, Any] = {"json": json_flags}
     algorithms = speculative_algorithms(root)
     if algorithms:
@@ -256,18 +268,22 @@ def _read_names(tree: ast.Module) -> Iterator[str]:
 
 def _registered(node: ast.ClassDef) -> Iterator[str]:
     for each in node.body:
-        value = each.value if isinstance(each, (ast.Assign, ast.AnnAssign)) else None
+        if isinstance(each, ast.Assign):
+            targets, value = each.targets, each.value
+        elif isinstance(each, ast.AnnAssign) and each.value is not None:
+            targets, value = [each.target], each.value
+        else:
+            continue
         if not isinstance(value, ast.Call) or not _called(value).startswith("Env"):
             continue
-        targets = each.targets if isinstance(each, ast.Assign) else [each.target]  # type: ignore[union-attr]
         yield from (target.id for target in targets if isinstance(target, ast.Name) and ENV_NAME.fullmatch(target.id))
 
 
 def _name_nodes(node: ast.AST) -> Iterator[ast.expr]:
     """Where a variable's name stands: os.getenv(NAME), os.environ[NAME], NAME in os.environ, get_env_bool(NAME) ..."""
     if isinstance(node, ast.Call):
-        called = _called(node)
-        if called == "environ.get" or called in ("getenv", "environ.pop", "environ.setdefault") or "env" in called.lower():
+        # Beside os.getenv and os.environ.get also SGLang's helpers: get_bool_env_var, EnvBool ...
+        if re.search(r"environ\.(get|pop|setdefault)$|(^|_)(get)?env(_|s?$)|^Env", _called(node)):
             yield from node.args[:1]
             yield from (each.value for each in node.keywords if each.arg in ("deprecated_name", "replacement"))
     elif isinstance(node, ast.Subscript) and _dotted(node.value).endswith("environ") and isinstance(node.ctx, ast.Load):

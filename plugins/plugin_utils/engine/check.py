@@ -20,6 +20,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.arguments imp
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine, Flag
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.naming import Candidates, full_name
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.problem import Problem
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.successors import successor
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.suggest import either, nearest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.wordtypes import (
     converted,
@@ -86,6 +87,13 @@ def _flag(engine: Engine, flag: Flag, name: str, value: ArgValue, where: str) ->
 
 def _unknown(engine: Engine, name: str, where: str) -> Problem:
     report: _Report = partial(Problem, "error", where=where, flag=f"--{name.lstrip('-')}")
+    moved = successor(engine, f"--{name.lstrip('-')}")
+    if moved is not None:
+        return report(
+            "unknown-flag",
+            what=f"{engine.label} has no flag --{name.lstrip('-')}: {moved.why}",
+            do=f"write {moved.instead} instead" if moved.instead else "leave it out",
+        )
     found = full_name(engine, name)
     if isinstance(found, str):
         wording = f"{name!r} is no full flag name of {engine.label}"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.problem import Problem
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.successors import successor
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.suggest import either, nearest
 
 
@@ -41,12 +42,16 @@ def _no_reader(engine: Engine, name: str, where: str) -> Problem:
 
 
 def _unknown(engine: Engine, name: str, where: str, role: str) -> Problem:
+    moved = successor(engine, name)
     near = nearest(name, engine.known_env, cutoff=0.75)
+    do = f"did you mean {either(near)}?" if near else "check its spelling; it is passed on as it is"
+    if moved is not None:
+        do = f"write {moved.instead} instead: {moved.why}" if moved.instead else f"leave it out: {moved.why}"
     return Problem(
         "warning",
         "unknown-env",
         where,
         f"nothing in a {role} service of {engine.label} is known to read the environment variable {name}",
-        f"did you mean {either(near)}?" if near else "check its spelling; it is passed on as it is",
+        do,
         name,
     )
