@@ -15,8 +15,8 @@ description:
   - Looks at this host's services every few seconds until all of them are ready, and says how far they are.
   - Fails as soon as one of them has died, with the cause as far as its log tells and its last lines; and as soon as
     one has died on another host that waits in the same task, with a pointer to it.
-  - Ready means what M(ascend.sglang.service_status) says of it. It proves that nothing is missing on this host; that the
-    cluster answers is proved by M(ascend.sglang.completion).
+  - Ready means what M(ascend.sglang.service_status) says of it. That proves that nothing is missing on this host;
+    that the cluster answers is proved by M(ascend.sglang.completion).
   - The waiting is done on the controller, one worker per host. A host that cannot be reached for up to a minute is
     waited for. Not to be run with C(run_once). Of more hosts than Ansible's C(forks) the later ones are looked at when
     earlier ones are done.
