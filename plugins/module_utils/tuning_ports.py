@@ -12,24 +12,23 @@ from typing import Any
 HIGHEST_PORT = 65535
 
 
-def _number(word: Any) -> int:
-    if isinstance(word, bool) or not str(word).strip().isdigit() or not 1 <= int(word) <= HIGHEST_PORT:
-        raise ValueError(f"{word!r} is not a port: a number from 1 to {HIGHEST_PORT}")
-    return int(word)
+def _is_port(word: Any) -> bool:
+    text = str(word).strip()
+    return not isinstance(word, bool) and text.isascii() and text.isdigit() and 1 <= int(text) <= HIGHEST_PORT
 
 
 def _range(entry: Any) -> range:
     if isinstance(entry, (list, tuple)):
-        if len(entry) != 2:
-            raise ValueError(f"{entry!r} is not a range of ports: the first and the last one")
-        first, last = entry
+        words = list(entry)
     else:
         first, dash, last = str(entry).partition("-")
-        last = last if dash else first
-    numbers = _number(first), _number(last)
-    if numbers[0] > numbers[1]:
+        words = [first, last] if dash else [entry]
+    if len(words) not in (1, 2) or not all(map(_is_port, words)):
+        raise ValueError(f"{entry!r} is neither a port (1 to {HIGHEST_PORT}) nor a range of ports, like 60000-60015")
+    first, last = int(words[0]), int(words[-1])
+    if first > last:
         raise ValueError(f"the range of ports {entry!r} ends before it begins")
-    return range(numbers[0], numbers[1] + 1)
+    return range(first, last + 1)
 
 
 def ports_of(entries: Iterable[Any]) -> frozenset[int]:

@@ -47,7 +47,7 @@ _GOVERNOR_SETTING = re.compile(
     r"""^\s*(?:export\s+)?(?:
         (?:CPU_SCALING_)?GOVERNOR(?:_ON_AC)?\s*=\s*["']?(?P<value>\w+)
         | governor\s*=\s*(?P<ini>\w+)
-        | [A-Z_]*OPTS\s*=.*(?:-g\s*|--governor[=\s])(?P<option>\w+)
+        | [A-Z_]*OPTS\s*=.*(?<![\w-])(?:-g\s*|--governor[=\s])(?P<option>\w+)
     )""",
     re.VERBOSE | re.MULTILINE,
 )
