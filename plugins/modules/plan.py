@@ -1,6 +1,7 @@
 # Copyright: (c) 2026, ascend.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan, compiled on the controller; the work is done by the action plugin of this name."""
 
 from __future__ import annotations
 

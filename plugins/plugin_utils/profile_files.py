@@ -78,8 +78,8 @@ def choose(known: Catalogue, name: str) -> Choice:
     target = name if name in known.files else known.aliases.get(name, "")
     if target not in known.files:
         # Names differ in their ends mostly, so a shared beginning counts before a similar spelling.
-        begins = [one for one in known.files if one.startswith(name)]
-        hint = f"did you mean {' or '.join(begins)}?" if begins else nearest(name, [*known.files, *known.aliases])
+        begins = [one for one in (*known.aliases, *known.files) if one.startswith(name)][:3]
+        hint = f"did you mean {' or '.join(begins)}?" if begins else nearest(name, [*known.aliases, *known.files])
         do = hint or f"Known are: {_list(known)}"
         raise CompileError([error("profile-name", "sglang_profile", f"there is no profile {name!r}", do)])
     siblings = (

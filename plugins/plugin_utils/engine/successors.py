@@ -8,7 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
-from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.rules import Side, is_flag, is_variable
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.rules import (
+    Pattern,
+    Side,
+    is_flag,
+    is_variable,
+)
 
 
 @dataclass(frozen=True)
@@ -23,12 +28,18 @@ def successor(engine: Engine, name: str) -> Successor | None:
     """What to write in this version for a spelling (``--flag`` or variable) of another one; None if that is unknown."""
     for rule in engine.rules:
         for way, given, wanted in (("old-to-new", rule.old, rule.new), ("new-to-old", rule.new, rule.old)):
-            if way in rule.ways and given[0][0] == name and all(_known(engine, each) for each, _of_it in wanted):
+            if way not in rule.ways or len(given) > 1 or given[0][0] != name or _literal(given[0][1]):
+                continue  # advice that depends on the value, or on another flag, would mislead
+            if all(_known(engine, each) for each, _of_it in wanted):
                 return Successor(_spelled(wanted), rule.why)
     for removal in engine.removals:
         if removal.name == name:
             return Successor("", removal.why)
     return None
+
+
+def _literal(pattern: Pattern) -> bool:
+    return pattern is not True and not is_variable(pattern)
 
 
 def _known(engine: Engine, name: str) -> bool:
@@ -39,8 +50,8 @@ def _spelled(side: Side) -> str:
     return " ".join(_one(name, pattern) for name, pattern in side)
 
 
-def _one(name: str, pattern: object) -> str:
+def _one(name: str, pattern: Pattern) -> str:
     if pattern is True or pattern == "$value":
         return name
-    value = str(pattern).removeprefix("$") if is_variable(str(pattern)) else str(pattern)
-    return f"{name} {value}" if is_flag(name) else f"{name}={value}"
+    value = " ".join(pattern) if isinstance(pattern, tuple) else str(pattern).removeprefix("$")
+    return f"{name} {value}" if is_flag(name) else f"{name}={value} in the environment"

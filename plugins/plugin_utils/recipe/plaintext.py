@@ -21,6 +21,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.titles import
 
 # What stands over a block on the web site: its title, its language, its button.
 _MARK = re.compile(r"(command|copy|copy code|bash|shell|sh|terminal|console)", re.IGNORECASE)
+_DEPLOYMENT = re.compile(r"(model|server|service)?\s*(deploy|launch|start|serv|run)", re.IGNORECASE)
 # fmt: off
 _STARTS = frozenset({
     "export", "unset", "source", ".", "echo", "sysctl", "sudo", "python", "python3", "for", "if", "while", "case",
@@ -93,11 +94,11 @@ def _heading(lines: Sequence[str], place: int, paragraph: list[str]) -> Heading 
     text = paragraph[0].strip()
     if is_section(text) and len(paragraph) == 1:
         return Heading(place + 1, 0, text)
-    if "\t" in text or _is_shell(text) or len(text) > 120 or begins_facts(text):
+    if "\t" in text or _is_shell(text) or len(text) > 120 or text.endswith((".", ":")) or begins_facts(text):
         return None
     # A title stands over the facts of its recipe, or over "Model Deployment".
     follower = next((line.strip() for line in lines[place + 1 :] if line.strip()), "")
-    if begins_facts(follower) or (len(paragraph) == 1 and is_section(follower)):
+    if begins_facts(follower) or (len(paragraph) == 1 and _DEPLOYMENT.match(follower) and is_section(follower)):
         return Heading(place + 1, 0, text)
     return None
 
