@@ -215,7 +215,7 @@ def _word(engine: Engine, flag: Flag, name: str, text: str, report: _Report) -> 
             what=f"the value {text!r} of --{name} begins with a dash, so the parser takes it for a flag",
             do="give a value that does not begin with a dash",
         )
-    if flag.json:
+    if flag.json and flag.json != "text":
         wrong = json_fault(text, flag.json)
         if wrong:
             return report(
@@ -271,7 +271,7 @@ def _missing(engine: Engine, args: Args, where: str, role: str) -> Iterator[Prob
 
 
 def _expects(flag: Flag) -> str:
-    one = "JSON" if flag.json else expected(flag.type)
+    one = "JSON" if flag.json and flag.json != "text" else expected(flag.type)
     if flag.choices is not None and len(flag.choices) <= 6:
         one = f"one of {', '.join(str(choice) for choice in flag.choices)}"
     if isinstance(flag.nargs, int):

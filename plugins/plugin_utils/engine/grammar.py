@@ -9,7 +9,7 @@ An engine file (``engines/<program>-<version>.json``) is read elsewhere; here it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +39,7 @@ class Flag:
     """One option of the parser.
 
     names: its spellings without dashes in front, as the parser has them. nargs: as in argparse; 0 for a bare flag.
-    json: None, or what JSON its word must be: ``any`` or ``object``.
+    json: None, or what JSON its word must be: ``any``, ``object``, or ``text`` where a file's name will do too.
     known_values: values known to be accepted although argparse does not check them; empty where that is not known.
     preferred: the spelling that the program itself uses for the value, where that is not the parser's first one.
     """
@@ -101,11 +101,11 @@ class Engine:
 
     program: str
     version: str
-    flags: tuple[Flag, ...]
-    env: Mapping[str | None, frozenset[str]]
-    rules: tuple[Rule, ...] = ()
-    removals: tuple[Removal, ...] = ()
-    defaults: tuple[MovedDefault, ...] = ()
+    flags: tuple[Flag, ...] = field(repr=False)
+    env: Mapping[str | None, frozenset[str]] = field(repr=False)
+    rules: tuple[Rule, ...] = field(default=(), repr=False)
+    removals: tuple[Removal, ...] = field(default=(), repr=False)
+    defaults: tuple[MovedDefault, ...] = field(default=(), repr=False)
 
     @property
     def label(self) -> str:
@@ -183,7 +183,9 @@ def _flags(mapping: Mapping[str, Any], what: str) -> Iterator[Flag]:
             required=bool(entry.get("required")),
             deprecated=bool(entry.get("deprecated")),
             new_flag=entry.get("new_flag"),
-            json=next((json_flags[name] for name in names if name in json_flags), _json_of(entry.get("type"))),
+            json=next(
+                (_json_kind(json_flags[name]) for name in names if name in json_flags), _json_of(entry.get("type"))
+            ),
             known_values=tuple(next((known_values[name] for name in names if name in known_values), ())),
             preferred=_preferred(entry, names, what),
         )
@@ -194,6 +196,12 @@ def _preferred(entry: Mapping[str, Any], names: list[str], what: str) -> str | N
     if name is not None and name not in names:
         raise EngineError(f"{what}: {name!r} is none of the spellings {', '.join(names)}")
     return None if name is None else str(name).removeprefix("--")
+
+
+def _json_kind(kind: str) -> str:
+    if kind not in ("any", "object", "text"):
+        raise ValueError(f"{kind!r} is no kind of JSON (any, object, text)")
+    return kind
 
 
 def _json_of(kind: str | None) -> str | None:
