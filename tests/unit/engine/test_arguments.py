@@ -47,16 +47,8 @@ def test_a_flag_with_two_sides_is_given_its_no_form_for_false(old):
 
 def test_the_order_is_the_mappings(old):
     args = {"port": 8000, "disable-radix-cache": True, "cuda-graph-bs": [1, 2], "host": "192.0.2.1"}
-    assert argv(old, args) == [
-        "--port",
-        "8000",
-        "--disable-radix-cache",
-        "--cuda-graph-bs",
-        "1",
-        "2",
-        "--host",
-        "192.0.2.1",
-    ]
+    expected = ["--port", "8000", "--disable-radix-cache", "--cuda-graph-bs", "1", "2", "--host", "192.0.2.1"]
+    assert argv(old, args) == expected
 
 
 def test_a_repeatable_flag_repeats(router):

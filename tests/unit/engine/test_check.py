@@ -232,7 +232,7 @@ SCALARS = st.one_of(
     st.integers(-5, 70000),
     st.floats(allow_nan=False, allow_infinity=False, width=16),
     st.sampled_from(
-        ["", "-", "-1", "-x", "--port", "16", "0.5", "16k", "1Ki", "auto", "ascend", "{}", '{"a": 1}', "x y"]
+        ["", "-", "-1", "-x", "--no-such", "16", "0.5", "16k", "1Ki", "auto", "ascend", "{}", '{"a": 1}', "x y"]
     ),
 )
 VALUES = st.one_of(SCALARS, st.lists(SCALARS.filter(lambda each: not isinstance(each, bool)), max_size=3))
