@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sglang.stand_in import log
 
-BAR = "Loading safetensors checkpoint shards: {percent:3d}% Completed | {done}/{total} [{elapsed}<{left}, {rate}it/s]"
+BAR = "Loading safetensors checkpoint shards: {percent:3.0f}% Completed | {done}/{total} [{elapsed}<{left}, {rate}it/s]"
 # What a model directory without shards of its own (a test's) is taken to have: the count in SGLang's own example.
 SHARDS = 163
 
@@ -52,7 +52,7 @@ def _progress(shards, seconds, newlines):
         elapsed = time.monotonic() - begun
         rate = done / elapsed if elapsed > 0 and done else None
         bar = BAR.format(
-            percent=done * 100 // shards,
+            percent=100 * done / shards,
             done=done,
             total=shards,
             elapsed=_clock(elapsed),
