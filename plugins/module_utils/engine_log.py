@@ -68,7 +68,7 @@ def cause(lines: Sequence[str], exit_status: int | None = None) -> str:
     if exit_status == EX_USAGE:
         usage = [found[1] for found in map(_USAGE.search, lines) if found]
         if usage:
-            return f"it does not accept its arguments: {usage[-1]}"
+            return f"It does not accept its arguments: {usage[-1]}"
     for table in (_FAILURES, _LATER):
         for line in lines:
             for pattern, known in table:

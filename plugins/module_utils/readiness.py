@@ -22,7 +22,7 @@ _CAUSE_LINES = 1000
 
 # What systemd itself writes into a unit's log, with the descriptions that unit_file gives.
 _BEGUN = re.compile(r"Started .*\bSGLang ")
-_ENDED = re.compile(r"\.service: Main process exited")
+_ENDED = re.compile(r"\.service: (?:Main process exited|Deactivated successfully|Failed with result|Scheduled restart)")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _one(
         ready, health = _ready(service, state, health_timeout)
     lines: list[str] = []
     if dead:
-        lines = last_ended_run(journal(state, _CAUSE_LINES, ask, all_runs=True))
+        lines = run_that_died(journal(state, _CAUSE_LINES, ask, all_runs=True), state.running)
     elif not ready:
         lines = journal(state, _PHASE_LINES, ask)
     return Status(
@@ -101,11 +101,11 @@ def _one(
 
 def is_dead(state: UnitState) -> bool:
     """It has ended without being asked to: failed, or waiting to be tried again."""
-    if state.job and state.active in ("inactive", "failed"):
+    if state.job:
         return False  # about to be started
-    if state.active == "failed" or state.sub == "auto-restart":
+    if state.active in ("failed", "inactive") or state.sub == "auto-restart":
         return True
-    return state.active in ("inactive", "activating") and (state.restarts > 0 or state.active == "inactive")
+    return state.active == "activating" and state.restarts > 0
 
 
 def _ready(service: PlanService, state: UnitState, timeout: float) -> tuple[bool, str]:
@@ -156,10 +156,9 @@ def journal(state: UnitState, count: int, ask: Run = run, all_runs: bool = False
     return engine_log.lines_of(ask(command, _JOURNAL_SECONDS).out)
 
 
-def last_ended_run(lines: Sequence[str]) -> list[str]:
-    """Of a unit's log the part that belongs to the last run that ended: another may have begun already."""
-    ends = [number for number, line in enumerate(lines) if _ENDED.search(line)]
-    if not ends:
-        return list(lines)
-    begins = [number for number, line in enumerate(lines[: ends[-1]]) if _BEGUN.match(line)]
-    return list(lines[begins[-1] if begins else 0 : ends[-1] + 1])
+def run_that_died(lines: Sequence[str], runs_again: bool) -> list[str]:
+    """Of a unit's log the part that belongs to its last run, or to the one before when it runs again already."""
+    begins = [number for number, line in enumerate(lines) if _BEGUN.match(line)]
+    runs = [list(lines[begin:end]) for begin, end in zip([0, *begins], [*begins, len(lines)])]
+    ended = [run for run in runs if any(_ENDED.search(line) for line in run)] if runs_again else []
+    return ended[-1] if ended else runs[-1]

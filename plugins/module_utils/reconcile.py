@@ -232,7 +232,9 @@ def _run_step(want: Desired, there: Observed, named: str | None, layout: Layout)
     state = there.state
     if not state.running:
         reason = _why_not_running(there)
-        return Step("start", want.unit, f"start {want.unit} because {reason}", reason=reason)
+        # systemd refuses to start at once what waits to be tried again; restarting it is what it wants.
+        kind = "restart" if state.active == "activating" else "start"
+        return Step(kind, want.unit, f"{kind} {want.unit} because {reason}", reason=reason)
     if there.launch == want.digest:
         if named is None:
             return None
@@ -250,6 +252,8 @@ def _why_not_running(there: Observed) -> str:
         return f"it has failed ({state.result}, {state.ending})"
     if state.sub == "auto-restart" or (state.active == "activating" and state.restarts):
         return f"it died ({state.ending}) and waits to be tried again"
+    if state.active == "activating":
+        return "it was just being started"
     if state.active == "deactivating":
         return "it is being stopped"
     return "it is not running"

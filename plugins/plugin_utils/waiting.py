@@ -56,8 +56,8 @@ class Progress:
 
 
 def _kind(phase: str) -> str:
-    """A phase without its numbers."""
-    return " ".join(word for word in phase.split() if not word[0].isdigit())
+    """A phase without its details: their first words differ."""
+    return phase.partition(" ")[0]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def too_late(host: str, pending: Sequence[Mapping[str, Any]], limit: float) -> s
     parts = []
     for status in pending:
         last = str(status["log"][-1]) if status["log"] else "(none)"
-        health = f", answers: {status['health']}" if status["health"] else ""
+        health = f"; {status['health']}" if status["health"] else ""
         parts.append(
             f"{status['unit']} on {host} is not ready after {duration(limit)}: {status['phase']} "
             f"(unit {status['active']}, {status['sub']}{health}). Last line of its log: {last}"
