@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shell blocks of a recipe as scripts, and which of them run in one shell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import placeholders as ph
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax as sh
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.elements import Code
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.machine import Run, run
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note
+
+SERVER = "sglang.launch_server"
+ROUTER = "sglang_router.launch_router"
+BENCHMARK = "sglang.bench_serving"
+
+# What a block is for: to start something, to prepare the shell for the blocks that follow, or neither.
+Kind = Literal["server", "router", "benchmark", "preparation", "aside"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One parsed block."""
+
+    code: Code
+    script: sh.Script
+    kind: Kind
+
+
+def parse(blocks: Sequence[Code]) -> tuple[tuple[Block, ...], ph.Placeholders]:
+    """Parse a recipe's blocks. Raises `RecipeError`."""
+    marks: dict[str, str] = {}
+    found: list[Block] = []
+    for code in blocks:
+        text, marks = ph.protect(code.text, marks)
+        script = sh.parse(text, code.line)
+        found.append(Block(code, script, _kind(script)))
+    return tuple(found), ph.Placeholders(marks)
+
+
+def modules(statements: Sequence[sh.Statement]) -> Iterator[str]:
+    """The modules that are started anywhere in a script (``python3 -m module``)."""
+    for statement in sh.walk(statements):
+        if isinstance(statement, sh.Command):
+            words = [word.literal for word in statement.words]
+            for place, word in enumerate(words[:-1]):
+                module = words[place + 1]
+                if word == "-m" and module:
+                    yield module
+
+
+def _kind(script: sh.Script) -> Kind:
+    started = set(modules(script.statements))
+    if SERVER in started:
+        return "server"
+    if any(module.startswith("sglang_router") for module in started):
+        return "router"
+    if any(module.startswith("sglang.bench") for module in started):
+        return "benchmark"
+    for statement in sh.walk(script.statements):
+        words = statement.words if isinstance(statement, sh.Command) else ()
+        if isinstance(statement, (sh.Declaration, sh.Unset, sh.Assignment)) or (
+            words and words[0].literal in ("source", ".", "sysctl")
+        ):
+            return "preparation"
+    return "aside"
+
+
+def run_all(blocks: Sequence[Block]) -> tuple[list[tuple[Block, Run]], list[Note]]:
+    """Run the blocks, each in a shell of its own after the preparations that belong to it.
+
+    A block that only sets variables is run again in front of the next block that starts something, and in front of
+    every server's block if no block has started anything yet. Of servers' blocks, others see the plain variables.
+    """
+    runs: list[tuple[Block, Run]] = []
+    notes: list[Note] = []
+    lasting: list[Block] = []
+    pending: list[Block] = []
+    before: list[sh.Script] = []
+    for block in blocks:
+        if block.script.dangling is not None:
+            notes.append(Note(block.script.dangling, "\\", "nothing follows this backslash"))
+        if block.kind == "preparation":
+            pending.append(block)
+            continue
+        if block.kind == "server" and not any(each.kind == "server" for each, _ in runs):
+            lasting, pending = pending, []
+        preparations = [*(lasting if block.kind == "server" else []), *pending]
+        if block.kind == "aside":
+            preparations = []
+        else:
+            pending = []
+        for each in preparations:
+            why = f"it is taken to run in the same shell as the block in line {block.code.line}"
+            notes.append(Note(each.code.line, "a block that starts nothing", why))
+        scripts = [*(each.script for each in preparations), block.script]
+        runs.append((block, run(scripts, before)))
+        before = [*before, *(each.script for each in preparations), block.script]
+    for each in pending:
+        runs.append((each, run([each.script], before)))
+        notes.append(Note(each.code.line, "a block that starts nothing", "no block that starts something follows it"))
+    return runs, notes
+
+
+def first_words(text: str) -> str:
+    """The beginning of a block, for messages."""
+    line = next((line.strip() for line in text.split("\n") if line.strip() and not re.match(r"\s*#", line)), "")
+    return line if len(line) <= 60 else line[:57] + "..."
