@@ -11,14 +11,14 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
-from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text, errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, Finding, error_text, errors
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import (
     Compiled,
     Variables,
     compile_from,
     hosts_from,
 )
-from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, from_module
+from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, from_module, unreachable
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import page, summary
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
     by_host,
@@ -45,7 +45,7 @@ class ActionModule(ActionBase):
         result = super().run(tmp, variables)
         _checked, arguments = self.validate_argument_spec(
             argument_spec={
-                "dest": {"type": "str"},
+                "dest": {"type": "path"},
                 "scope": {"type": "str", "choices": ["plan", "hosts"], "default": "plan"},
                 "host_facts": {"type": "str"},
                 "previous": {"type": "dict"},
@@ -61,7 +61,8 @@ class ActionModule(ActionBase):
         self._warn(compiled.plan.findings)
         changed = False
         if arguments.get("dest"):
-            directory = Path(self._loader.path_dwim(arguments["dest"]))
+            # Relative to where the user stands, not to the playbook.
+            directory = Path(arguments["dest"]).absolute()
             files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
             changed = write_plan(directory, files, write=not self._task.check_mode)
         if errors(compiled.plan.findings):
@@ -84,11 +85,14 @@ class ActionModule(ActionBase):
             return compiled
         pages = [path for role in compiled.choice.profile.roles.values() for path in role.source]
         facts: dict[str, HostFacts] = {}
+        silent: list[Finding] = []
         for host in dict.fromkeys(one.host for one in compiled.plan.services):
             answer = variables["hostvars"][host].get(register)
             if answer and "facts" in answer:
                 facts[host] = from_module(plain(answer["facts"]), pages)
-        return compile_from(source, profile=None if profile is None else str(profile), facts=facts)
+            elif answer and (answer.get("unreachable") or answer.get("failed")):
+                silent.append(unreachable(host, str(plain(answer.get("msg", "")))))
+        return compile_from(source, profile=None if profile is None else str(profile), facts=facts, found=silent)
 
     def _returned(self, compiled: Compiled, previous: dict[str, Any] | None) -> dict[str, Any]:
         plan = compiled.plan.as_dict()

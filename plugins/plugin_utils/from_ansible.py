@@ -97,9 +97,16 @@ def _secret(name: str, value: Plain) -> Plain:
 
 
 def compile_from(
-    variables: Variables, *, profile: str | None = None, facts: Mapping[str, HostFacts] | None = None
+    variables: Variables,
+    *,
+    profile: str | None = None,
+    facts: Mapping[str, HostFacts] | None = None,
+    found: Sequence[Finding] = (),
 ) -> Compiled:
-    """The plan of Ansible's variables. `profile`: a name from the command line. Raises CompileError."""
+    """The plan of Ansible's variables. Raises CompileError.
+
+    profile: a name from the command line; found: findings from before the compilation, reported with the others.
+    """
     names, findings = variables.group_names()
     stop_on_errors(findings)
     source = variables.inventory(names)
@@ -107,8 +114,8 @@ def compile_from(
     first, _later = cluster_settings.gather(source, everybody, variables.elsewhere)
     choice = _choice(first, profile)
     roles, findings = inventory.members(source, names, choice.profile)
-    settings, found = cluster_settings.gather(source, roles, variables.elsewhere)
-    findings += found
+    settings, more = cluster_settings.gather(source, roles, variables.elsewhere)
+    findings = [*found, *findings, *more]
     if any(one.check == "setting-type" for one in findings) or not any(roles.values()):
         stop_on_errors(findings)
     plan = _compile(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,12 @@ def from_module(facts: Mapping[str, Any], sources: Iterable[str]) -> HostFacts:
         versions=dict(python.get("packages") or {}),
         units=facts.get("units", {}),
     )
+
+
+def unreachable(host: str, message: str) -> Finding:
+    """A host that Ansible could not ask."""
+    what = f"it does not answer, so nothing was changed on any host ({' '.join(message.split()).rstrip('.')})"
+    return error("unreachable", f"host {host}", what, "Mend the connection, or take the host out of the inventory")
 
 
 def _local_sources(cann: Mapping[str, Any], sources: Iterable[str]) -> dict[str, str]:

@@ -200,7 +200,8 @@ def _dispatch_tokens(service: _Service) -> Iterator[Problem]:
         return  # only low-latency dispatch has buffers of a fixed size
     limit = integer(service.env.get(DISPATCH_LIMIT, DEFAULT_DISPATCH_LIMIT))
     requests = service.integer("max-running-requests")
-    drafts = service.integer("speculative-num-draft-tokens") or 1
+    drafts = service.integer("speculative-num-draft-tokens") if "speculative-algorithm" in service.args else None
+    drafts = 1 if drafts is None else drafts
     if limit is None or requests is None or requests < 1 or drafts < 1 or service.dp < 1:
         return
     each = -(-requests // service.dp)
