@@ -200,9 +200,8 @@ def _choose(
         _problem(level, check, script, f"{name} is not usable there: {broken}.", do) for script, broken in problems
     ]
     if not found and not problems:
-        what = f"{name} was not found: none of {', '.join(scripts)} exists."
-        if override:
-            what = f"{option} is {override}, but none of {', '.join(scripts)} is a file."
+        places = f"none of {', '.join(scripts)} exists" if len(scripts) > 1 else f"there is no {scripts[0]}"
+        what = f"{option} is {override}, but {places}." if override else f"{name} was not found: {places}."
         do = f"Install it, or set {option} to its set_env.sh (on this host: the path as this host sees it)."
         reports.append(_problem("error", check, override or scripts[0], what, do))
     candidates = list(found.values())

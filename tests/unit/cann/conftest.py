@@ -52,3 +52,61 @@ class Host:
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
     return Host(tmp_path)
+
+
+# The vendor's scripts, reduced to their manners.
+TOOLKIT = """
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export LD_LIBRARY_PATH="$home/lib64:$LD_LIBRARY_PATH"
+export PYTHONPATH="$home/python/site-packages:$PYTHONPATH"
+driver=$(grep -i '^No_Such_Key=' /etc/os-release | cut -d= -f2)
+test -f "$home/opp/vendors/config.ini"
+export ASCEND_HOME_PATH="$home"
+test -d /nowhere
+"""
+ATB = """
+[ -n "$ZSH_VERSION" ] && echo zsh
+abi=1
+[[ "$1" == --cxx_abi=* ]] && abi=${1#--cxx_abi=}
+echo "given: $# $*"
+export ATB_HOME_PATH="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/cxx_abi_$abi"
+export LD_LIBRARY_PATH="$ATB_HOME_PATH/lib:$LD_LIBRARY_PATH"
+false
+"""
+
+
+class Vendor:
+    """A toolkit and an ATB that can be sourced, under a path with blanks and quotes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.toolkit = self._write(root / "my ascend's" / "cann", TOOLKIT, "lib64/libascendcl.so", "lib64/libhccl.so")
+        self.atb = self._write(
+            root / "my ascend's" / "nnal" / "atb", ATB, "cxx_abi_0/lib/libatb.so", "cxx_abi_1/lib/libatb.so"
+        )
+
+    @staticmethod
+    def _write(home: Path, script: str, *libraries: str) -> Path:
+        for library in libraries:
+            (home / library).parent.mkdir(parents=True, exist_ok=True)
+            (home / library).touch()
+        file = home / "set_env.sh"
+        file.write_text(script, encoding="utf-8")
+        return file
+
+    @property
+    def sources(self) -> list[str]:
+        return [str(self.toolkit), str(self.atb)]
+
+    def python(self, answer: str, status: int = 0) -> str:
+        """A python that answers what it is asked about torch."""
+        file = self.root / "the engine's" / "python"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"#!/bin/sh\necho noise\n{answer}\nexit {status}\n", encoding="utf-8")
+        file.chmod(0o755)
+        return str(file)
+
+
+@pytest.fixture
+def vendor(tmp_path: Path) -> Vendor:
+    return Vendor(tmp_path)
