@@ -64,6 +64,7 @@ installed: setup ## the collection as a user installs it
 	pytest tests/installed
 
 cores: setup ## the plans of all profiles on the oldest and the newest ansible-core
+	tools/cores
 	pytest -n 2 tests/cores
 
 molecule: hosts ## the scenarios on test hosts; SCENARIOS="a b" takes only those

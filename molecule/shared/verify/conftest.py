@@ -11,30 +11,51 @@ import pathlib
 import subprocess
 
 import pytest
+import testinfra
 from testinfra.host import Host
-from testinfra.utils.ansible_runner import AnsibleRunner
 
-INVENTORY = os.environ["MOLECULE_INVENTORY_FILE"]
+# A folder: molecule's own file, and links to the scenario's inventory and to what all scenarios share.
+INVENTORY = str(pathlib.Path(os.environ["MOLECULE_INVENTORY_FILE"]).parent)
+LAB = pathlib.Path(os.environ.get("LABHOSTS_ROOT", "/var/lib/ascend-sglang-test-hosts"))
 SEEN = pathlib.Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"]) / "seen"
+DEPLOYED = pathlib.Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"]) / "plan" / "plan.json"
 
 
 def run_playbook(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run one of the collection's playbooks on the scenario's inventory, as a user does."""
-    command = ["ansible-playbook", f"ascend.sglang.{name}", "-i", str(pathlib.Path(INVENTORY).parent), *options]
+    command = ["ansible-playbook", f"ascend.sglang.{name}", "-i", INVENTORY, *options]
     environment = os.environ | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
     return subprocess.run(
         command, text=True, capture_output=True, check=False, env=environment, stdin=subprocess.DEVNULL
     )
 
 
+def reach(address: str) -> Host:
+    """A test host over ssh, with connections that labhosts ends when the host goes."""
+    options = "-o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+    return testinfra.get_host(
+        f"ssh://root@{address}",
+        ssh_identity_file=str(LAB / "ssh_key"),
+        ssh_extra_args=options,
+        controlpath=str(LAB / "cp" / f"{address}-testinfra"),
+    )
+
+
+def addresses() -> dict[str, str]:
+    """The hosts of the scenario's inventory, in its order."""
+    listed = subprocess.run(
+        ["ansible-inventory", "-i", INVENTORY, "--list"], text=True, capture_output=True, check=True
+    )  # fmt: skip
+    return {name: found["ansible_host"] for name, found in json.loads(listed.stdout)["_meta"]["hostvars"].items()}
+
+
 class Cluster:
     """The scenario's hosts and its plan, and a place to remember things from one phase to the next."""
 
     def __init__(self, plan: dict) -> None:
-        runner = AnsibleRunner(INVENTORY)
         self.plan = plan
         self.services = plan["services"]
-        self.hosts: dict[str, Host] = {name: runner.get_host(name) for name in runner.get_hosts("all")}
+        self.hosts = {name: reach(address) for name, address in addresses().items()}
 
     def of_role(self, *roles: str) -> list[dict]:
         return [service for service in self.services if service["role"] in roles]
@@ -84,7 +105,10 @@ def playbook():
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
-    folder = tmp_path_factory.mktemp("plan")
-    done = run_playbook("plan", "-e", f"sglang_plan_dir={folder}")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return Cluster(json.loads((folder / "plan.json").read_text()))
+    """The plan is the one that was deployed; before that, the one that `plan` makes without asking the hosts."""
+    if not DEPLOYED.exists():
+        folder = tmp_path_factory.mktemp("plan")
+        done = run_playbook("plan", "-e", f"sglang_plan_dir={folder}")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return Cluster(json.loads((folder / "plan.json").read_text()))
+    return Cluster(json.loads(DEPLOYED.read_text()))
