@@ -1,0 +1,38 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run left behind is said, one line a thing."""
+
+from __future__ import annotations
+
+import pytest
+from lab import machine
+
+BEFORE = {"interfaces": {"eth0": "UP"}, "sysctl": {"vm/swappiness": "60"}, "mounts": {"/": "mounted"}}
+
+
+def test_the_same_is_the_same():
+    assert machine.compare(BEFORE, BEFORE) == []
+
+
+@pytest.mark.parametrize(
+    ("section", "after", "said"),
+    [
+        ("interfaces", {"eth0": "UP", "asl-mgmt": "UP"}, "interfaces: asl-mgmt is new ('UP')"),
+        ("sysctl", {"vm/swappiness": "0"}, "sysctl: vm/swappiness was '60', is '0'"),
+        ("mounts", {}, "mounts: / is gone (was 'mounted')"),
+        ("hosts", {"p1": "exists"}, "hosts: p1 is new ('exists')"),
+    ],
+)
+def test_a_difference_is_named(section, after, said):
+    assert machine.compare(BEFORE, BEFORE | {section: after}) == [said]
+
+
+@pytest.mark.parametrize("name", ["fs/file-nr", "kernel/random/uuid", "net/ipv4/conf/eth7/forwarding"])
+def test_what_moves_by_itself_is_not_looked_at(name):
+    assert machine.VOLATILE.match(name)
+
+
+@pytest.mark.parametrize("name", ["vm/swappiness", "kernel/numa_balancing", "net/ipv4/ip_forward", "fs/file-max"])
+def test_what_a_run_may_change_is_looked_at(name):
+    assert not machine.VOLATILE.match(name)
