@@ -14,9 +14,8 @@ def nearest(name: str, known: Iterable[str], *, count: int = 3, cutoff: float = 
 
     Case does not count, and words may stand in another order (``size-tp`` is near ``tp-size``).
     """
-    spelled = {_plain(each): each for each in sorted(known)}
     wanted = _plain(name)
-    scored = [(_likeness(wanted, plain), each) for plain, each in spelled.items()]
+    scored = ((_likeness(wanted, _plain(each), cutoff), each) for each in known)
     near = sorted((pair for pair in scored if pair[0] >= cutoff), key=lambda pair: (-pair[0], pair[1]))
     return [each for _score, each in near[:count]]
 
@@ -32,13 +31,13 @@ def _plain(name: str) -> str:
     return name.lower().lstrip("-").replace("_", "-")
 
 
-def _likeness(first: str, second: str) -> float:
+def _likeness(first: str, second: str, cutoff: float) -> float:
     matcher = difflib.SequenceMatcher(None, first, second)
-    if matcher.real_quick_ratio() < 0.5:
+    # Upper bounds, much cheaper than the ratio; the order of words does not touch them.
+    if matcher.real_quick_ratio() < cutoff or matcher.quick_ratio() < cutoff:
         return 0.0
-    straight = matcher.ratio()
     reordered = difflib.SequenceMatcher(None, _sorted_words(first), _sorted_words(second)).ratio()
-    return max(straight, reordered - 0.05)
+    return max(matcher.ratio(), reordered - 0.05)
 
 
 def _sorted_words(name: str) -> str:

@@ -245,7 +245,7 @@ class _Work:
     def report_rest(self) -> None:
         for name, value in self.args.items():
             option = f"--{name}"
-            if self.source.flag(name) is None or option in self.clashes:
+            if option in self.clashes or (self.source.flag(name) is None and option not in self.touched):
                 continue
             if self.target.flag(name) is None:
                 self.problems.append(self._no_flag(name))
@@ -276,9 +276,10 @@ class _Work:
         )
 
     def _no_value(self, name: str, value: ArgValue) -> Iterator[Problem]:
-        """A value that the source takes and the target refuses."""
+        """A value that the source takes, under whatever name, and the target refuses."""
         where = self.role
-        if any(problem.level == "error" for problem in check(self.source, {name: value}, where=where, role=where)):
+        same = self.source.flag(name) is not None
+        if same and any(each.level == "error" for each in check(self.source, {name: value}, where=where, role=where)):
             return
         for problem in check(self.target, {name: value}, where=where, role=where):
             if problem.level == "error":

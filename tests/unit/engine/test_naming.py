@@ -12,7 +12,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.naming import
     full_name,
     nearest_flags,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .oracle import NEW, OLD, RefusedError, parser, raw
@@ -73,6 +73,7 @@ def test_every_spelling_of_the_parser_leads_to_one_of_its_spellings(catalogue, v
             assert canonical(engine, full) == full
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_an_abbreviation_means_what_argparse_takes_it_for(data, old):
     """Cut a spelling short: a parser that allows abbreviations must agree on what was meant."""
