@@ -386,7 +386,7 @@ CAUSES: tuple[Failure, ...] = (
         "acl-507899",
         r"(?i:error ?code|errcode|ret(?:code)?)(?: is)?[\s:=\[]{0,3}507899\b",
         "Driver internal error: device hidden or busy",
-        "as -8005/-8020",
+        "look at npu-smi info: another container or process may hold the device, or the user may not open it",
     ),
     Failure(
         "acl-507901",
