@@ -31,7 +31,15 @@ class Finding:
         return asdict(self)
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.do}." if self.do else f"{self.where}: {self.what}."
+        return f"{self.where}: {_ended(self.what)}" + (
+            f" {_ended(self.do[:1].upper() + self.do[1:])}" if self.do else ""
+        )
+
+
+def _ended(text: str) -> str:
+    """On one line, and ended as a sentence is."""
+    line = " ".join(text.split())
+    return line if line.endswith((".", "?", "!")) else f"{line}."
 
 
 def error(check: str, where: str, what: str, do: str) -> Finding:

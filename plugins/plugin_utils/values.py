@@ -15,6 +15,8 @@ Kind = Literal["str", "int", "bool", "list", "dict"]
 
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
+# More of a text than this helps nobody in a message.
+_SHOWN = 100
 _KIND_WORDS: dict[Kind, str] = {
     "str": "text",
     "int": "a whole number",
@@ -36,6 +38,9 @@ def plain(value: object) -> Plain:
     """
     if value is None or isinstance(value, bool):
         return value
+    # Until ansible-core 2.18 vault text is a sequence of characters that is no str; its text is the decrypted one.
+    if getattr(value, "__ENCRYPTED__", False):
+        return "".join(str(value))
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -57,7 +62,7 @@ def describe(value: Plain) -> str:
     if isinstance(value, (int, float)):
         return f"the number {value}"
     if isinstance(value, str):
-        return f"the text {value!r}"
+        return f"the text {value!r}" if len(value) <= _SHOWN else f"the text {value[:_SHOWN]!r}..."
     return "a list" if isinstance(value, list) else "a mapping"
 
 
@@ -65,7 +70,7 @@ def coerce(value: Plain, kind: Kind) -> Plain:
     """The value as its declared type. Raises ValueTypeError.
 
     Text is read as `-e name=value` writes it: digits for a number, true/yes/on/1 for a switch, JSON for lists and
-    mappings. Anything else must have the type already; a number is never taken for text that was not written so.
+    mappings. A number where text is declared becomes its digits. Anything else must have the type already.
     """
     if kind == "int":
         return _integer(value)
@@ -109,13 +114,8 @@ def _container(value: Plain, kind: Kind) -> Plain:
         try:
             value = plain(json.loads(value))
         except ValueError:
-            if kind == "list":
-                raise ValueTypeError(
-                    f"a list is needed, not {describe(value)} (on the command line write it as JSON)"
-                ) from None
-            raise ValueTypeError(
-                f"a mapping is needed, not {describe(value)} (on the command line write it as JSON)"
-            ) from None
+            words = f"{_KIND_WORDS[kind]} is needed, not {describe(value)} (on the command line write it as JSON)"
+            raise ValueTypeError(words) from None
     if not isinstance(value, wanted):
         raise _mismatch(value, kind)
     return value
