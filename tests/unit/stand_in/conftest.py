@@ -24,24 +24,26 @@ sys.path.insert(0, str(ENGINE))
 
 QUICK = {
     "start_seconds": "0",
-    "load_seconds": "0.1",
+    "load_seconds": "0.02",
     "graph_seconds": "0",
-    "warmup_seconds": "0.1",
+    "warmup_seconds": "0.02",
     "health_seconds": "0.05",
     "token_seconds": "0.001",
-    "peer_death_seconds": "0.3",
+    "peer_death_seconds": "0.2",
     "crash_seconds": "0.5",
-    "port_taken_seconds": "0.2",
-    "warmup_retry_seconds": "1",
-    "drain_poll_seconds": "0.3",
-    "kv_timeout_seconds": "3",
-    "handshake_timeout_seconds": "1.5",
-    "zbal_timeout_seconds": "1",
+    "port_taken_seconds": "0.1",
+    "warmup_retry_seconds": "0.5",
+    "drain_poll_seconds": "0.15",
+    "kv_timeout_seconds": "2",
+    "handshake_timeout_seconds": "1.2",
+    "zbal_timeout_seconds": "0.5",
     "npu_dir": "/nonexistent/npus",
     "cann_dir": "/nonexistent/cann",
     "hccl_ports": "false",
 }
-_ports = itertools.count(random.randrange(20000, 28000, 10), 10)
+# Below what the system gives to outgoing connections; each parallel worker of pytest-xdist has a range of its own.
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+_ports = itertools.count(10000 + _WORKER * 2000 + random.randrange(0, 1000, 10), 10)
 
 
 class Server:
@@ -76,7 +78,9 @@ class Server:
         self.log_path.with_suffix(".json").write_text(json.dumps(knobs), encoding="utf-8")
 
     def wait_log(self, text, seconds=15):
-        wait_until(lambda: text in self.log or self.process.poll() is not None, seconds, lambda: f"{text!r} in\n{self.shown}")
+        wait_until(
+            lambda: text in self.log or self.process.poll() is not None, seconds, lambda: f"{text!r} in\n{self.shown}"
+        )
         assert text in self.log, self.shown
 
     def wait_ready(self, seconds=15):
@@ -92,7 +96,12 @@ class Server:
         """(status, headers, decoded body)."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
-        connection.request(method or ("GET" if body is None else "POST"), path, data, {"Content-Type": "application/json", **(headers or {})})
+        connection.request(
+            method or ("GET" if body is None else "POST"),
+            path,
+            data,
+            {"Content-Type": "application/json", **(headers or {})},
+        )
         answer = connection.getresponse()
         text = answer.read().decode()
         connection.close()
@@ -125,17 +134,12 @@ def wait_until(condition, seconds, what):
         time.sleep(0.02)
 
 
-@pytest.fixture
-def free_port():
-    """A function that gives a port with nine free ones behind it."""
-
-    def give():
-        for first in _ports:
-            if all(_is_free(port) for port in range(first, first + 10)):
-                return first
-        raise AssertionError("no free ports")
-
-    return give
+def give_port():
+    """A port with nine free ones behind it."""
+    for first in _ports:
+        if all(_is_free(port) for port in range(first, first + 10)):
+            return first
+    raise AssertionError("no free ports")
 
 
 def _is_free(port):
@@ -147,47 +151,84 @@ def _is_free(port):
         return True
 
 
-@pytest.fixture
-def model(tmp_path):
-    path = tmp_path / "model"
+def make_model(path):
     path.mkdir()
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "max_position_embeddings": 4096}
     (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     return path
 
 
-@pytest.fixture
-def serve(tmp_path, model, free_port):
-    """A function that starts a server; what it started is ended when the test is."""
-    started = []
+class Launcher:
+    """Starts servers in a directory, and pairs of them."""
 
-    def start(*arguments, host="127.0.0.1", port=None, env=None, **knobs):
-        port = port or free_port()
+    def __init__(self, directory, model):
+        self.directory = directory
+        self.model = model
+        self.started = []
+
+    def serve(self, *arguments, host="127.0.0.1", port=None, env=None, **knobs):
+        port = port or give_port()
         own = {f"STAND_IN_{name.upper()}": str(value) for name, value in knobs.items()}
-        words = ["--model-path", model, "--host", host, "--port", port, "--device", "npu", *arguments]
-        started.append(Server(words, {**(env or {}), **own}, tmp_path / f"{len(started)}.log", host, port))
-        return started[-1]
+        words = ["--model-path", self.model, "--host", host, "--port", port, "--device", "npu", *arguments]
+        log_path = self.directory / f"{len(self.started)}.log"
+        self.started.append(Server(words, {**(env or {}), **own}, log_path, host, port))
+        return self.started[-1]
 
-    yield start
-    for server in started:
-        server.end()
+    def pair(self, prefill=(), decode=(), prefill_env=None, decode_env=None, **knobs):
+        """One prefill and one decode of one store, ready to answer."""
+        env = {"ASCEND_MF_STORE_URL": f"tcp://127.0.0.1:{give_port()}", "SGLANG_HOST_IP": "127.0.0.1"}
+        backend = ("--disaggregation-transfer-backend", "ascend")
+        bootstrap = give_port()
+        words = ("--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", bootstrap, *backend, *prefill)
+        first = self.serve(*words, env={**env, **(prefill_env or {})}, **knobs)
+        words = ("--disaggregation-mode", "decode", *backend, *decode)
+        second = self.serve(*words, env={**env, **(decode_env or {})}, **knobs)
+        first.bootstrap, first.store = bootstrap, env["ASCEND_MF_STORE_URL"]
+        return first.wait_ready(), second.wait_ready()
+
+    def end(self):
+        for server in self.started:
+            server.end()
 
 
 @pytest.fixture
-def pair(serve, free_port):
-    """A function that starts one prefill and one decode of one store, ready to answer."""
+def free_port():
+    """A function that gives a port with nine free ones behind it."""
+    return give_port
 
-    def start(prefill=(), decode=(), prefill_env=None, decode_env=None, **knobs):
-        env = {"ASCEND_MF_STORE_URL": f"tcp://127.0.0.1:{free_port()}", "SGLANG_HOST_IP": "127.0.0.1"}
-        backend = ("--disaggregation-transfer-backend", "ascend")
-        bootstrap = free_port()
-        p = serve("--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", bootstrap, *backend, *prefill,
-                  env={**env, **(prefill_env or {})}, **knobs)
-        d = serve("--disaggregation-mode", "decode", *backend, *decode, env={**env, **(decode_env or {})}, **knobs)
-        p.bootstrap, p.store = bootstrap, env["ASCEND_MF_STORE_URL"]
-        return p.wait_ready(), d.wait_ready()
 
-    return start
+@pytest.fixture
+def model(tmp_path):
+    return make_model(tmp_path / "model")
+
+
+@pytest.fixture
+def launcher(tmp_path, model):
+    """Starts servers that end with the test."""
+    launcher = Launcher(tmp_path, model)
+    yield launcher
+    launcher.end()
+
+
+@pytest.fixture(scope="module")
+def module_launcher(tmp_path_factory):
+    """Starts servers that end with the module's tests."""
+    directory = tmp_path_factory.mktemp("servers")
+    launcher = Launcher(directory, make_model(directory / "model"))
+    yield launcher
+    launcher.end()
+
+
+@pytest.fixture
+def serve(launcher):
+    """A function that starts a server."""
+    return launcher.serve
+
+
+@pytest.fixture
+def pair(launcher):
+    """A function that starts one prefill and one decode of one store."""
+    return launcher.pair
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -37,10 +39,18 @@ def test_a_good_stop_drains_and_ends_with(serve, version, status):
 REFUSED = [
     ("/generate", {"input_ids": [10] * 5000}, 400),
     ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 100000}, 400),
-    ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 100000, "stream": True}, 400),
+    (
+        "/v1/chat/completions",
+        {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 100000, "stream": True},
+        400,
+    ),
     ("/generate", {"text": "a", "sampling_params": {"nope": 1}}, 500),
 ]
-HARMLESS = [("/generate", {}, 400), ("/v1/chat/completions", {"messages": []}, 400), ("/v1/chat/completions", {"model": "m"}, 400)]
+HARMLESS = [
+    ("/generate", {}, 400),
+    ("/v1/chat/completions", {"messages": []}, 400),
+    ("/v1/chat/completions", {"model": "m"}, 400),
+]
 
 
 def test_requests_refused_in_tokenisation_block_the_drain_for_ever(serve):
@@ -99,8 +109,6 @@ def test_a_taken_port_is_noticed_after_loading_and_the_log_lies(serve):
 
 
 def test_a_taken_port_where_nobody_answers_is_tried_until_the_limit(serve, free_port):
-    import socket
-
     port = free_port()
     with socket.create_server(("127.0.0.1", port)) as other:
         other.settimeout(1)
@@ -125,7 +133,11 @@ def _hang_up(listener):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("/nonexistent", "OSError: Repo id must use alphanumeric chars"), ("org/model", "OSError: We couldn't connect to 'https://huggingface.co'"), (None, "does not appear to have a file named config.json")],
+    [
+        ("/nonexistent", "OSError: Repo id must use alphanumeric chars"),
+        ("org/model", "OSError: We couldn't connect to 'https://huggingface.co'"),
+        (None, "does not appear to have a file named config.json"),
+    ],
 )
 def test_a_missing_model_ends_with_1(serve, tmp_path, name, said):
     server = serve("--model-path", name or tmp_path)
@@ -153,9 +165,23 @@ def test_loading_takes_its_time_and_says_how_far_it_is(serve, model):
     assert b"\nLoading safetensors checkpoint shards:  33% Completed | 1/3 [00:00<00:0" in again.log_path.read_bytes()
 
 
-PHASES = ["Init torch distributed begin.", "Init torch distributed ends.", "Load weight begin.", "Load weight end.", "KV Cache is allocated.",
-          "Memory pool end.", "Capture npu graph begin.", "Capture npu graph end.", "max_total_num_tokens=", "Started server process",
-          "Application startup complete.", "Uvicorn running on", "GET /model_info", "POST /generate", "The server is fired up and ready to roll!"]  # fmt: skip
+PHASES = [
+    "Init torch distributed begin.",
+    "Init torch distributed ends.",
+    "Load weight begin.",
+    "Load weight end.",
+    "KV Cache is allocated.",
+    "Memory pool end.",
+    "Capture npu graph begin.",
+    "Capture npu graph end.",
+    "max_total_num_tokens=",
+    "Started server process",
+    "Application startup complete.",
+    "Uvicorn running on",
+    "GET /model_info",
+    "POST /generate",
+    "The server is fired up and ready to roll!",
+]
 
 
 def test_the_phases_are_logged_in_order(serve):
@@ -200,7 +226,9 @@ def test_a_request_can_be_told_to_hang(serve):
 
 def test_it_can_leave_a_child_that_keeps_the_port(serve):
     server = serve(leave_child=True).wait_ready()
-    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.process.pid)], capture_output=True, text=True, check=True)
+    children = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(server.process.pid)], capture_output=True, text=True, check=True
+    )
     child = int(children.stdout)
     server.process.send_signal(signal.SIGTERM)
     assert server.wait_end() == 137
@@ -212,8 +240,6 @@ def test_it_can_leave_a_child_that_keeps_the_port(serve):
 
 
 def _kill(number):
-    import os
-
     os.kill(number, signal.SIGKILL)
 
 

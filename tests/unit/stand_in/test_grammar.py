@@ -97,5 +97,7 @@ def test_every_profile_is_accepted(path):
             if isinstance(value, dict):
                 words.append(json.dumps(value))
             elif value is not True:
-                words += [str(item).replace("<node_rank>", "0") for item in (value if isinstance(value, list) else [value])]
+                words += [
+                    str(item).replace("<node_rank>", "0") for item in (value if isinstance(value, list) else [value])
+                ]
         grammar.parse(grammar.load(grammar.find(OLD)), words)

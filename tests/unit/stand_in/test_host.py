@@ -12,11 +12,28 @@ import pytest
 from sglang.stand_in import interfaces, npus
 from sglang.stand_in.settings import Settings
 
-FOUND = {"lo": {"127.0.0.1"}, "eth0": {"198.51.100.11"}, "eth1": {"203.0.113.11"}, "eth10": {"203.0.113.99"}, "down0": set()}
+FOUND = {
+    "lo": {"127.0.0.1"},
+    "eth0": {"198.51.100.11"},
+    "eth1": {"203.0.113.11"},
+    "eth10": {"203.0.113.99"},
+    "down0": set(),
+}
 ARGS = {
-    "disaggregation_mode": "null", "host": "203.0.113.11", "port": 8000, "node_rank": 0, "nnodes": 1, "tp_size": 16, "pp_size": 1, "dp_size": 1,
-    "enable_dp_attention": False, "device": "npu", "dist_init_addr": None, "base_gpu_id": 0, "gpu_id_step": 1,
-}  # fmt: skip
+    "disaggregation_mode": "null",
+    "host": "203.0.113.11",
+    "port": 8000,
+    "node_rank": 0,
+    "nnodes": 1,
+    "tp_size": 16,
+    "pp_size": 1,
+    "dp_size": 1,
+    "enable_dp_attention": False,
+    "device": "npu",
+    "dist_init_addr": None,
+    "base_gpu_id": 0,
+    "gpu_id_step": 1,
+}
 
 
 def settings(env=None, **args):

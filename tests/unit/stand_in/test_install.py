@@ -15,7 +15,9 @@ INSTALL = Path(__file__).resolve().parents[2] / "stand_in" / "engine" / "install
 
 
 def run(*words, **env):
-    return subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, cwd="/", env=env, timeout=30)
+    return subprocess.run(
+        [sys.executable, *map(str, words)], capture_output=True, text=True, cwd="/", env=env, timeout=30
+    )
 
 
 @pytest.mark.parametrize("version", ["0.5.13.post1", "0.5.23"])
@@ -24,10 +26,20 @@ def test_an_installation_stands_alone(tmp_path, version):
     for _ in range(2):
         done = run(INSTALL, dest, "--version", version, "--knob", "load_seconds=7")
         assert done.returncode == 0, done.stderr
-    code = "import importlib.metadata as m, sglang; print(m.version('sglang'), sglang.__version__, m.version('memfabric-hybrid'))"
+    code = (
+        "import importlib.metadata as m, sglang\n"
+        "print(m.version('sglang'), sglang.__version__, m.version('memfabric-hybrid'))"
+    )
     assert run("-c", code, PYTHONPATH=str(dest)).stdout.split() == [version, version, "1.0.0"]
-    code = "from sglang.stand_in.knobs import Knobs; from sglang.stand_in import grammar; k = Knobs(); print(k.get('load_seconds'), grammar.find(k.get('version')))"
-    assert run("-c", code, PYTHONPATH=str(dest)).stdout.split() == ["7", str(dest / "grammar" / f"sglang-{version}.json")]
+    code = (
+        "from sglang.stand_in import grammar, knobs\n"
+        "own = knobs.Knobs()\n"
+        "print(own.get('load_seconds'), grammar.find(own.get('version')))"
+    )
+    assert run("-c", code, PYTHONPATH=str(dest)).stdout.split() == [
+        "7",
+        str(dest / "grammar" / f"sglang-{version}.json"),
+    ]
     unknown = run("-m", "sglang.launch_server", "--no-such-flag", PYTHONPATH=str(dest))
     assert unknown.returncode == 2
     assert "sglang serve: error: the following arguments are required" in unknown.stderr

@@ -13,7 +13,9 @@ from sglang.stand_in.knobs import DEFAULTS, Knobs, UnknownKnobError
 
 def test_the_environment_wins_then_the_role_then_the_host_then_the_installation(tmp_path):
     host, installed = tmp_path / "host.json", tmp_path / "installed.json"
-    host.write_text(json.dumps({"load_seconds": 2, "health_seconds": 3, "decode": {"load_seconds": 4}}), encoding="utf-8")
+    host.write_text(
+        json.dumps({"load_seconds": 2, "health_seconds": 3, "decode": {"load_seconds": 4}}), encoding="utf-8"
+    )
     installed.write_text(json.dumps({"health_seconds": 9, "shards": 7}), encoding="utf-8")
     knobs = Knobs({"STAND_IN_CONFIG": str(host), "STAND_IN_TOKEN_SECONDS": "0.5"}, installed)
     assert knobs.get("load_seconds") == 2
@@ -33,9 +35,19 @@ def test_a_file_that_changes_is_read_again(tmp_path):
 
 
 def test_values_in_the_environment_are_of_the_knobs_type(tmp_path):
-    env = {"STAND_IN_VERSION": "0.5", "STAND_IN_HCCL_PORTS": "false", "STAND_IN_LOG_LINE": '["a", "b"]', "STAND_IN_CRASH_LINE": "x: y"}
+    env = {
+        "STAND_IN_VERSION": "0.5",
+        "STAND_IN_HCCL_PORTS": "false",
+        "STAND_IN_LOG_LINE": '["a", "b"]',
+        "STAND_IN_CRASH_LINE": "x: y",
+    }
     knobs = Knobs({"STAND_IN_CONFIG": str(tmp_path / "none"), **env}, tmp_path / "none")
-    assert [knobs.get(name) for name in ("version", "hccl_ports", "log_line", "crash_line")] == ["0.5", False, ["a", "b"], "x: y"]
+    assert [knobs.get(name) for name in ("version", "hccl_ports", "log_line", "crash_line")] == [
+        "0.5",
+        False,
+        ["a", "b"],
+        "x: y",
+    ]
 
 
 @pytest.mark.parametrize("text", ['{"load_second": 1}', '{"decode": {"load_second": 1}}'])
@@ -52,4 +64,3 @@ def test_a_phase_that_is_none_is_refused(serve):
     server = serve(crash_at="lunch")
     assert server.wait_end() == 1
     assert "no phase is named 'lunch'" in server.log
-

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -12,7 +13,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -38,10 +41,14 @@ def test_the_answer_is_the_mixed_servers(pair, serve, ask_both):
 
 
 def test_batches_streams_and_many_at_once(pair, ask_both):
-    from concurrent.futures import ThreadPoolExecutor
-
     prefill, decode = pair()
-    body = {"text": ["hello", "world"], "sampling_params": {"max_new_tokens": 3}, "bootstrap_host": ["127.0.0.1"] * 2, "bootstrap_port": [prefill.bootstrap] * 2, "bootstrap_room": [11, 12]}
+    body = {
+        "text": ["hello", "world"],
+        "sampling_params": {"max_new_tokens": 3},
+        "bootstrap_host": ["127.0.0.1"] * 2,
+        "bootstrap_port": [prefill.bootstrap] * 2,
+        "bootstrap_room": [11, 12],
+    }
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda server: server.ask("/generate", body), (prefill, decode)))
     assert [answer[0] for answer in answers] == [200, 200]
@@ -58,28 +65,39 @@ def test_a_client_that_asks_directly_is_refused(pair):
     for server in (prefill, decode):
         status, _, body = server.ask("/generate", {"text": "hello"})
         assert status == 400
-        assert body["error"]["message"].startswith("Invalid request: Disaggregated request received without bootstrap room id. req.rid='")
+        assert body["error"]["message"].startswith(
+            "Invalid request: Disaggregated request received without bootstrap room id. req.rid='"
+        )
 
 
 def test_a_wrong_bootstrap_port_fails_the_handshake(pair, ask_both, free_port):
     prefill, decode = pair()
     begun = time.monotonic()
     (status, _, body), _ = ask_both(prefill, decode, "/v1/chat/completions", CHAT, room=3333, port=free_port())
-    assert 1 < time.monotonic() - begun < 10
+    assert 1 <= time.monotonic() - begun < 10
     assert (status, body["type"], body["code"]) == (500, "500", 500)
     assert "Decode handshake failed for request rank=0 decode_req.req.rid='" in body["message"]
     assert body["message"].endswith("with exception KVTransferError(bootstrap_room=3333): Aborted by AbortReq.")
     assert "Error fetching prefill server info from bootstrap" in decode.log
 
 
-@pytest.mark.parametrize(("asked", "step", "poll"), [(0, "Prefill bootstrap", "Bootstrapping"), (1, "Decode transfer", "WaitingForInput")])
+@pytest.mark.parametrize(
+    ("asked", "step", "poll"), [(0, "Prefill bootstrap", "Bootstrapping"), (1, "Decode transfer", "WaitingForInput")]
+)
 def test_half_a_request_times_out(pair, asked, step, poll):
-    servers = pair(kv_timeout_seconds=1)
-    body = {"text": "hello", "bootstrap_host": "127.0.0.1", "bootstrap_port": servers[0].bootstrap, "bootstrap_room": 1111}
+    servers = pair(kv_timeout_seconds=0.5)
+    body = {
+        "text": "hello",
+        "bootstrap_host": "127.0.0.1",
+        "bootstrap_port": servers[0].bootstrap,
+        "bootstrap_room": 1111,
+    }
     status, _, answer = servers[asked].ask("/generate", body)
     assert status == 500
     assert answer["message"].startswith(f"{step} failed for request rank=0")
-    assert answer["message"].endswith(f"KVTransferError(bootstrap_room=1111): Request 1111 timed out after 1.0s in KVPoll.{poll}")
+    assert answer["message"].endswith(
+        f"KVTransferError(bootstrap_room=1111): Request 1111 timed out after 0.5s in KVPoll.{poll}"
+    )
 
 
 def test_the_limits_are_the_engines_own_variables(pair):
@@ -101,8 +119,11 @@ def test_bootstrap_speaks_as_recorded(pair):
     assert ask("/health") == (200, "OK")
     route = "/route?prefill_dp_rank={0}&prefill_cp_rank={1}&target_tp_rank={2}&target_pp_rank={1}"
     status, text = ask(route.format(-1, -1, -1))
-    recorded = {"attn_tp_size", "attn_cp_size", "dp_size", "pp_size", "page_size", "kv_cache_dtype", "follow_bootstrap_room", "target_tp_rank",
-                "target_tp_ranks", "target_cp_ranks", "target_pp_ranks", "required_dst_info_num", "required_prefill_response_num"}  # fmt: skip
+    recorded = {
+        "attn_tp_size", "attn_cp_size", "dp_size", "pp_size", "page_size", "kv_cache_dtype", "follow_bootstrap_room",
+        "target_tp_rank", "target_tp_ranks", "target_cp_ranks", "target_pp_ranks", "required_dst_info_num",
+        "required_prefill_response_num",
+    }  # fmt: skip
     assert (status, set(json.loads(text))) == (200, recorded)
     assert (json.loads(text)["attn_tp_size"], json.loads(text)["dp_size"]) == (2, 2)
     for dp_rank in (0, 1):
@@ -114,7 +135,7 @@ def test_bootstrap_speaks_as_recorded(pair):
 
 
 def test_a_decode_that_is_asked_without_host_crashes_slowly(pair):
-    _, decode = pair(crash_seconds=2)
+    _, decode = pair(crash_seconds=1)
     with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
         decode.ask("/generate", {"text": "hello", "bootstrap_room": 4444})
     assert decode.wait_end() == 137
@@ -123,26 +144,26 @@ def test_a_decode_that_is_asked_without_host_crashes_slowly(pair):
 
 
 def test_a_crashing_decode_takes_connections_and_answers_nobody(pair):
-    import threading
-
-    _, decode = pair(crash_seconds=3)
-    thread = threading.Thread(target=lambda: _ignore(lambda: decode.ask("/generate", {"text": "hello", "bootstrap_room": 4444})))
+    _, decode = pair(crash_seconds=1.5)
+    thread = threading.Thread(
+        target=lambda: _ignore(lambda: decode.ask("/generate", {"text": "hello", "bootstrap_room": 4444}))
+    )
     thread.start()
     decode.wait_log("SIGQUIT received.")
     with pytest.raises(TimeoutError):
-        decode.ask("/health", timeout=1)
+        decode.ask("/health", timeout=0.5)
     assert decode.process.poll() is None
     thread.join()
 
 
 def _ignore(call):
-    try:
+    with contextlib.suppress(OSError, http.client.HTTPException):
         call()
-    except (OSError, http.client.HTTPException):
-        pass
 
 
-@pytest.mark.parametrize("url", [None, "tcp://PIP:PORT", "tcp://<store_address>:24670", "http://127.0.0.1:24670", "tcp://127.0.0.1"])
+@pytest.mark.parametrize(
+    "url", [None, "tcp://PIP:PORT", "tcp://<store_address>:24670", "http://127.0.0.1:24670", "tcp://127.0.0.1"]
+)
 def test_a_store_url_that_is_none_fails_the_transfer_engine(serve, url):
     server = serve("--disaggregation-mode", "decode", *ASCEND, env={"ASCEND_MF_STORE_URL": url})
     assert server.wait_end() == 137
@@ -150,16 +171,20 @@ def test_a_store_url_that_is_none_fails_the_transfer_engine(serve, url):
 
 
 def test_a_store_that_nobody_serves_is_waited_for(serve, free_port):
-    server = serve("--disaggregation-mode", "decode", *ASCEND, env={"ASCEND_MF_STORE_URL": f"tcp://127.0.0.1:{free_port()}"})
+    server = serve(
+        "--disaggregation-mode", "decode", *ASCEND, env={"ASCEND_MF_STORE_URL": f"tcp://127.0.0.1:{free_port()}"}
+    )
     server.wait_log("max_total_num_tokens=")
-    time.sleep(0.7)
+    time.sleep(0.4)
     assert server.process.poll() is None
     assert "Uvicorn running" not in server.log
 
 
 def test_somebody_elses_port_is_no_store(serve):
     other = serve().wait_ready()
-    server = serve("--disaggregation-mode", "decode", *ASCEND, env={"ASCEND_MF_STORE_URL": f"tcp://127.0.0.1:{other.port}"})
+    server = serve(
+        "--disaggregation-mode", "decode", *ASCEND, env={"ASCEND_MF_STORE_URL": f"tcp://127.0.0.1:{other.port}"}
+    )
     assert server.wait_end() == 137
     assert "Ascend Transfer Engine initialization failed." in server.log
 
@@ -175,16 +200,22 @@ def test_a_second_prefill_is_a_client_of_the_firsts_store(pair, serve, free_port
     first, decode = pair()
     bootstrap = free_port()
     env = {"ASCEND_MF_STORE_URL": first.store, "SGLANG_HOST_IP": "127.0.0.1"}
-    second = serve("--disaggregation-mode", "prefill", *ASCEND, "--disaggregation-bootstrap-port", bootstrap, env=env).wait_ready()
+    second = serve(
+        "--disaggregation-mode", "prefill", *ASCEND, "--disaggregation-bootstrap-port", bootstrap, env=env
+    ).wait_ready()
     second.bootstrap = bootstrap
-    assert content(ask_both(first, decode, "/v1/chat/completions", CHAT)[0]) == content(ask_both(second, decode, "/v1/chat/completions", CHAT)[0])
+    assert content(ask_both(first, decode, "/v1/chat/completions", CHAT)[0]) == content(
+        ask_both(second, decode, "/v1/chat/completions", CHAT)[0]
+    )
 
 
 def test_members_of_a_dead_store_are_strangers_to_the_next(pair, serve, ask_both):
     first, decode = pair()
     first.end()
     env = {"ASCEND_MF_STORE_URL": first.store, "SGLANG_HOST_IP": "127.0.0.1"}
-    again = serve("--disaggregation-mode", "prefill", *ASCEND, "--disaggregation-bootstrap-port", first.bootstrap, env=env).wait_ready()
+    again = serve(
+        "--disaggregation-mode", "prefill", *ASCEND, "--disaggregation-bootstrap-port", first.bootstrap, env=env
+    ).wait_ready()
     again.bootstrap = first.bootstrap
     (status, _, body), _ = ask_both(again, decode, "/v1/chat/completions", CHAT)
     assert (status, "not a member of this store" in body["message"]) == (500, True)
@@ -204,14 +235,12 @@ def test_an_address_that_is_not_the_hosts_ends_the_start(pair, serve, free_port)
 def test_a_taken_bootstrap_port_is_only_logged_and_nothing_is_answered(pair, serve, ask_both):
     first, decode = pair()
     env = {"ASCEND_MF_STORE_URL": first.store, "SGLANG_HOST_IP": "127.0.0.1"}
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        taken = other.getsockname()[1]
-        second = serve("--disaggregation-mode", "prefill", *ASCEND, "--disaggregation-bootstrap-port", taken, env=env)
-        second.wait_log("Server error: [Errno 98] Address already in use")
-        second.wait_log("Prefill instance failed to register to bootstrap server")
-        second.wait_ready()
-        second.bootstrap = taken
-        assert ask_both(second, decode, "/v1/chat/completions", CHAT)[0][0] == 500
+    second = serve("--disaggregation-mode", "prefill", *ASCEND, "--disaggregation-bootstrap-port", decode.port, env=env)
+    second.wait_log("Server error: [Errno 98] Address already in use")
+    second.wait_log("Prefill instance failed to register to bootstrap server: HTTP Error 404")
+    second.wait_ready()
+    second.bootstrap = decode.port
+    assert ask_both(second, decode, "/v1/chat/completions", CHAT)[0][0] == 500
 
 
 def test_instances_of_several_nodes_hand_over_from_and_to_each_node(serve, free_port, ask_both):
@@ -230,7 +259,10 @@ def test_instances_of_several_nodes_hand_over_from_and_to_each_node(serve, free_
     prefill.bootstrap = bootstrap
     prefill.wait_ready()
     decode.wait_ready()
-    answers = [ask_both(prefill, decode, "/generate", {"text": "hello", "sampling_params": {"max_new_tokens": 4}})[0] for _ in range(4)]
+    answers = [
+        ask_both(prefill, decode, "/generate", {"text": "hello", "sampling_params": {"max_new_tokens": 4}})[0]
+        for _ in range(4)
+    ]
     assert {answer[0] for answer in answers} == {200}
     assert len({answer[2]["text"] for answer in answers}) == 1
     assert [answer[2]["meta_info"]["dp_rank"] for answer in answers] == [0, 1, 2, 3]
@@ -244,11 +276,17 @@ def test_the_store_can_be_a_process_of_its_own(serve, free_port, tmp_path):
     url = f"tcp://127.0.0.1:{free_port()}"
     command = [sys.executable, "-m", "memfabric_hybrid.launch_ascend_mf_store"]
     env = {"PATH": engine[0], "PYTHONPATH": engine[1]}
-    assert b"env ASCEND_MF_STORE_URL not exist" in subprocess.run(command, env=env, capture_output=True, timeout=20).stderr
-    assert subprocess.run(command, env={**env, "ASCEND_MF_STORE_URL": "tcp://192.0.2.99:1"}, timeout=20).returncode == 255
+    assert (
+        b"env ASCEND_MF_STORE_URL not exist" in subprocess.run(command, env=env, capture_output=True, timeout=20).stderr
+    )
+    assert (
+        subprocess.run(command, env={**env, "ASCEND_MF_STORE_URL": "tcp://192.0.2.99:1"}, timeout=20).returncode == 255
+    )
     store = subprocess.Popen(command, env={**env, "ASCEND_MF_STORE_URL": url})
     try:
-        decode = serve("--disaggregation-mode", "decode", *ASCEND, env={"ASCEND_MF_STORE_URL": url, "SGLANG_HOST_IP": "127.0.0.1"})
+        decode = serve(
+            "--disaggregation-mode", "decode", *ASCEND, env={"ASCEND_MF_STORE_URL": url, "SGLANG_HOST_IP": "127.0.0.1"}
+        )
         decode.wait_ready()
         store.send_signal(signal.SIGTERM)
         assert store.wait(10) == 0

@@ -122,6 +122,7 @@ class Api:
             "status": "ready" if engine.state == READY else engine.state,
             "max_total_num_tokens": engine.max_total_tokens,
             "max_req_input_len": engine.context_length - 6,
+            "stat_loggers": None,
         }
         extra = {
             "last_gen_throughput": 0.0,
@@ -133,7 +134,7 @@ class Api:
         info.update(version=settings.version, kv_events=None)
         if settings.is_newer:
             info.update(
-                startup_time={"load_weight": 0.0, "scheduler_e2e": 0.0, "tokenizer_e2e": 0.0}, launch_command=""
+                startup_time={"load_weight": 0.0, "scheduler_e2e": 0.0, "tokenizer_e2e": 0.0}, frontend="python"
             )
         return http.json_response(info)
 
@@ -181,27 +182,32 @@ class Api:
         )
 
     def _loads(self, request):
-        engine = self.engine
-        loads = []
-        for rank in range(self.settings.dp):
-            load = {"dp_rank": rank, "num_running_reqs": engine.metrics.running if rank == 0 else 0}
-            load.update(
-                dict.fromkeys(
-                    ("num_waiting_reqs", "num_waiting_uncached_tokens", "num_used_tokens", "num_total_tokens"), 0
-                )
-            )
-            load.update(
-                max_total_num_tokens=engine.max_total_tokens,
-                max_running_requests=self.settings.args["max_running_requests"] or 2048,
-            )
-            load.update(dict.fromkeys(("token_usage", "gen_throughput", "cache_hit_rate", "utilization"), 0.0))
-            load["memory"] = {
+        loads = [self._load(rank) for rank in range(self.settings.dp)]
+        return http.json_response({"timestamp": http.utc_now(), "version": self.settings.version, "loads": loads})
+
+    def _load(self, rank):
+        engine, args = self.engine, self.settings.args
+        nothing = ("num_waiting_reqs", "num_waiting_uncached_tokens", "num_used_tokens", "num_total_tokens")
+        idle = ("token_usage", "gen_throughput", "cache_hit_rate", "utilization")
+        queues = ("waiting", "grammar", "paused", "retracted")
+        if self.settings.is_newer:
+            nothing += ("num_active_tokens", "num_prealloc_ready_tokens")
+            nothing += ("total_prefill_uncached_tokens", "total_prefill_busy_us")
+            queues += ("prealloc_ready",)
+        load = {
+            "dp_rank": rank,
+            "num_running_reqs": engine.metrics.running if rank == 0 else 0,
+            **dict.fromkeys(nothing, 0),
+            "max_total_num_tokens": engine.max_total_tokens,
+            "max_running_requests": args["max_running_requests"] or 2048,
+            **dict.fromkeys(idle, 0.0),
+            "memory": {
                 "weight_gb": 0.0,
                 "kv_cache_gb": 0.0,
                 "graph_gb": 0.0,
                 "token_capacity": engine.max_total_tokens,
-            }
-            load["disaggregation"] = {
+            },
+            "disaggregation": {
                 "mode": self.settings.mode,
                 "prefill_bootstrap_queue_reqs": 0,
                 "prefill_inflight_queue_reqs": 0,
@@ -210,10 +216,12 @@ class Api:
                 "decode_retracted_queue_reqs": 0,
                 "kv_transfer_speed_gb_s": 0.0,
                 "kv_transfer_latency_ms": 0.0,
-            }
-            load["queues"] = {"waiting": 0, "grammar": 0, "paused": 0, "retracted": 0}
-            loads.append(load)
-        return http.json_response({"timestamp": http.utc_now(), "version": self.settings.version, "loads": loads})
+            },
+            "queues": dict.fromkeys(queues, 0),
+        }
+        if self.settings.is_newer:
+            load.update(timestamp=time.time(), decode_moments=[0.0] * 6)
+        return load
 
     def _flush_cache(self, request):
         log.line("Cache flushed successfully!")

@@ -46,7 +46,7 @@ class Endings:
         if text is not None:
             log.rank(texts.scheduler_exception(text))
         log.line(texts.SIGQUIT)
-        self.kill(0.3)
+        self.kill(0.1)
 
     def of_peer(self, rank, said_so):
         """Another node of the instance has gone: at once where it said so, else after what diagnostics take."""

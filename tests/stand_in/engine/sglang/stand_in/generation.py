@@ -14,33 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from sglang.stand_in import answers, http
 from sglang.stand_in.engine import Job, RequestError
 
-SAMPLING_FIELDS = {
-    "max_new_tokens",
-    "stop",
-    "stop_token_ids",
-    "stop_regex",
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "frequency_penalty",
-    "presence_penalty",
-    "repetition_penalty",
-    "min_new_tokens",
-    "n",
-    "json_schema",
-    "regex",
-    "ebnf",
-    "structural_tag",
-    "ignore_eos",
-    "skip_special_tokens",
-    "spaces_between_special_tokens",
-    "no_stop_trim",
-    "custom_params",
-    "stream_interval",
-    "logit_bias",
-    "sampling_seed",
-}
+# In the order in which 0.5.23 lists them.
+SAMPLING_FIELDS = [
+    "max_new_tokens", "stop", "stop_token_ids", "stop_regex", "temperature", "top_p", "top_k", "min_p",
+    "frequency_penalty", "presence_penalty", "repetition_penalty", "min_new_tokens", "n", "json_schema", "regex",
+    "ebnf", "structural_tag", "ignore_eos", "skip_special_tokens", "spaces_between_special_tokens",
+    "no_stop_trim", "stream_interval", "logit_bias", "sampling_seed", "custom_params",
+]  # fmt: skip
+NEWER_SAMPLING_FIELDS = [*SAMPLING_FIELDS, "beam_width", "watermark", "choice"]
 SERVER_FILE = "/usr/local/lib/python3.11/site-packages/sglang/srt/entrypoints/http_server.py"
 KINDS = {400: ("BadRequestError", "BAD_REQUEST"), 500: ("500", "INTERNAL_SERVER_ERROR")}
 
@@ -161,14 +142,14 @@ class Native(Endpoint):
         prompts, is_batch = self._prompts(body)
         sampling = body.get("sampling_params") or {}
         samplings = sampling if isinstance(sampling, list) else [sampling] * len(prompts)
-        self._batch = is_batch
         jobs = []
         for ids, options, bootstrap in zip(prompts, samplings, self.pairs(body, len(prompts))):
             limit = options.get("max_new_tokens", 128)
             job = self.job(
                 ids, limit, bootstrap, bool(options.get("ignore_eos")), body.get("rid") if not is_batch else None
             )
-            unknown = sorted(set(options) - SAMPLING_FIELDS)
+            known = NEWER_SAMPLING_FIELDS if self.engine.settings.is_newer else SAMPLING_FIELDS
+            unknown = sorted(set(options).difference(known))
             if unknown:
                 return self._unknown_field(job, unknown[0])
             jobs.append(job)
@@ -176,7 +157,7 @@ class Native(Endpoint):
 
     def _unknown_field(self, job, name):
         if self.engine.settings.is_newer:
-            expected = ", ".join(f"`{known}`" for known in sorted(SAMPLING_FIELDS))
+            expected = ", ".join(f"`{known}`" for known in NEWER_SAMPLING_FIELDS)
             return http.json_response({"error": f"unknown field `{name}`, expected one of {expected}"}, 400)
         self.engine.refuse_field(job)
         return http.text_response("Internal Server Error", 500, vary=False)
@@ -224,41 +205,38 @@ class Native(Endpoint):
 
     def _output(self, job, ids, reason, body, streamed=False, first=False):
         settings, now = self.engine.settings, time.time()
+        # A request that was refused never saw a scheduler, which is what most of the figures come from.
+        refused = reason is not None and "status_code" in reason
+        version = settings.args["weight_version"]
         meta = {
             "id": job.rid,
             "finish_reason": reason,
             "prompt_tokens": len(job.ids),
-            "weight_version": settings.args["weight_version"],
+            "weight_version": version,
             "num_retractions": 0,
         }
-        if settings.is_newer:
-            meta.update(
-                storage_prefetch_wait=0.0,
-                storage_staging_wait=0.0,
-                forward_entry_time=job.received,
-                prefill_finished_time=now,
-            )
-        meta["queue_time"] = 0.0
+        if not refused:
+            if settings.is_newer:
+                meta.update(storage_prefetch_wait=0.0, storage_staging_wait=0.0)
+                meta.update(forward_entry_time=job.received, prefill_finished_time=now)
+            meta["queue_time"] = 0.0
         if body.get("return_logprob"):
-            meta.update(
-                input_token_logprobs=[],
-                output_token_logprobs=[[-1.0, number, None] for number in ids],
-                output_token_logprobs_length=len(ids),
-            )
+            logprobs = [[-1.0, number, None] for number in ids]
+            meta.update(input_token_logprobs=[], output_token_logprobs=logprobs)
+            meta["output_token_logprobs_length"] = len(ids)
         meta.update(reasoning_tokens=0, completion_tokens=len(ids), cached_tokens=0)
-        if settings.is_newer:
-            meta["weight_versions"] = [{"version": settings.args["weight_version"], "start": 0, "end": len(ids)}]
+        if settings.is_newer and reason and not refused:
+            meta["weight_versions"] = [{"version": version, "start": 0, "end": len(ids)}]
         meta.update(cached_tokens_details=None, dp_rank=job.dp_rank if settings.dp > 1 else None)
         if reason:
             elapsed = max(now - job.received, 1e-6)
-            meta.update(e2e_latency=elapsed, request_received_ts=job.received)
-            if settings.is_newer:
-                meta["first_token_latency"] = elapsed
-            meta.update(
-                api_server_dispatch_finish_ts=job.received,
-                request_finished_ts=now,
-                decode_throughput=len(ids) / elapsed,
-            )
+            meta["e2e_latency"] = elapsed
+            if not refused:
+                meta["request_received_ts"] = job.received
+                if settings.is_newer:
+                    meta["first_token_latency"] = elapsed
+                meta.update(api_server_dispatch_finish_ts=job.received, request_finished_ts=now)
+                meta["decode_throughput"] = len(ids) / elapsed
         if not streamed or reason or first:
             meta["response_sent_to_client_ts"] = now
         text = "" if settings.mode == "prefill" else answers.text_of(ids)

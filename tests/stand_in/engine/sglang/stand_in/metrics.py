@@ -103,6 +103,8 @@ class Metrics:
 
         with self._lock:
             for name, (histogram, help_) in self.histograms.items():
+                if not histogram.total:
+                    continue  # a series begins with its first value
                 lines.append(f"# HELP sglang:{name} {help_}")
                 lines.append(f"# TYPE sglang:{name} histogram")
                 lines.append(f"sglang:{name}_sum{{{own}}} {histogram.sum}")
