@@ -25,7 +25,7 @@ options:
     description:
       - Services of a plan for this host, as C(plan.json) has them under C(services). Each is a mapping with C(host),
         C(unit), C(role), C(instance), C(rank), C(nnodes), C(argv), C(env), C(unset), C(source), C(url), C(ports) and
-        C(port_ranges); other keys are ignored. A word of C(argv) may be a mapping C({"secret": NAME}).
+        C(port_ranges); other keys are ignored. A word of C(argv) may be a mapping of C(secret) to the name of a secret.
       - With O(state=stopped) and O(state=absent) it may be left out; all units of this collection on the host are
         meant then (of O(roles) when given).
     type: list
