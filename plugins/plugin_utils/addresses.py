@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error
+
 try:
     import netaddr
 
@@ -17,6 +19,8 @@ except ImportError as missing:  # pragma: no cover - depends on the installation
     NETADDR_ERROR = str(missing)
 
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)\Z")
+# The names of the loopback address in the hosts files of Debian, Ubuntu and openEuler.
+_LOCAL_NAMES = ("localhost", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback")
 
 
 class AddressError(ValueError):
@@ -42,19 +46,27 @@ class Address:
         return f"{scheme}://{self.with_port(port)}"
 
 
-def _require_netaddr() -> None:
+def require_library() -> None:
+    """Raise CompileError, once and in words, where netaddr is not installed. Everything else here needs it."""
     if NETADDR_ERROR is not None:
-        raise AddressError(
-            f"the Python library netaddr is missing on the controller ({NETADDR_ERROR}): pip install netaddr"
+        what = f"the Python library netaddr is missing ({NETADDR_ERROR})"
+        raise CompileError(
+            [
+                error(
+                    "library",
+                    "the controller",
+                    what,
+                    "Install it for the Python that runs Ansible: pip install netaddr",
+                )
+            ]
         )
 
 
 def parse(text: str) -> Address:
     """An address or host name, canonical. Raises AddressError when it is neither."""
-    _require_netaddr()
     if "<" in text or ">" in text:
         raise AddressError(f"{text!r} is a placeholder that nobody replaced")
-    if not text or any(ch.isspace() for ch in text):
+    if not text or any(ch.isspace() or not ch.isprintable() for ch in text):
         raise AddressError(f"{text!r} is no address")
     if "/" in text:
         raise AddressError(f"{text!r} is a network or URL; give the host's own address alone")
@@ -81,6 +93,10 @@ def _host_name(text: str) -> str:
     return text.lower()
 
 
+def _is_local_name(name: str) -> bool:
+    return name.split(".")[0] in _LOCAL_NAMES
+
+
 def is_ip(text: str) -> bool:
     """True for an IPv4 or IPv6 address, false for a name or nonsense."""
     try:
@@ -92,7 +108,7 @@ def is_ip(text: str) -> bool:
 def unusable(address: Address) -> str | None:
     """Why other hosts could not reach a service at this address, or None when they could."""
     if address.kind == "name":
-        return "is this machine's own loopback name" if address.text.split(".")[0] == "localhost" else None
+        return "is a loopback name: other hosts cannot reach it" if _is_local_name(address.text) else None
     value = netaddr.IPAddress(address.text)
     if address.kind == "ipv6" and value.is_ipv4_mapped():
         return "is an IPv4 address in IPv6 spelling; write the IPv4 address"
@@ -100,6 +116,8 @@ def unusable(address: Address) -> str | None:
         return "is a loopback address: other hosts cannot reach it"
     if int(value) == 0:
         return "is a wildcard: it names no host"
+    if address.kind == "ipv4" and value.words[0] == 0:
+        return "is in 0.0.0.0/8: it names no host"
     if value.is_multicast() or str(value) == "255.255.255.255":
         return "is a multicast or broadcast address: it names no host"
     if value.is_link_local():
@@ -114,7 +132,7 @@ def is_loopback(text: str) -> bool:
     except AddressError:
         return False
     if address.kind == "name":
-        return address.text.split(".")[0] == "localhost"
+        return _is_local_name(address.text)
     return bool(netaddr.IPAddress(address.text).is_loopback())
 
 

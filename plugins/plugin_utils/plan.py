@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import (
+    addresses,
     benchmark,
     engine_service,
     inventory,
@@ -132,6 +133,7 @@ def compile_plan(inputs: Inputs) -> Plan:
 
     A plan may still hold findings that are errors: such a plan can be read, and must not be applied.
     """
+    addresses.require_library()
     found: list[Finding] = []
     launches, findings = _launches(inputs)
     found += findings

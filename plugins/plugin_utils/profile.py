@@ -242,7 +242,7 @@ def _validate(data: Plain, where: str) -> None:
                     "library",
                     "the controller",
                     f"the Python library jsonschema is missing ({JSONSCHEMA_ERROR})",
-                    "pip install jsonschema",
+                    "Install it for the Python that runs Ansible: pip install jsonschema",
                 )
             ]
         )
