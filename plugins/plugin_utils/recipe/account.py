@@ -6,15 +6,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax as sh
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.blocks import Block
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.elements import Code
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.recipes import Imported
 
-# line, kind (export, unset, source, sysctl, flag), name
-Item = tuple[int, str, str]
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that has to be accounted for.
+
+    kind: export, unset, source, sysctl or flag. command: the line in which its command begins.
+    """
+
+    line: int
+    kind: str
+    name: str
+    command: int
+
+    def __str__(self) -> str:
+        return f"--{self.name}" if self.kind == "flag" else f"{self.kind} {self.name}"
+
 
 _IN_TEXT = re.compile(
     r"\b(?P<verb>export|unset|source|sysctl)\s+(?:-w\s+)?(?P<name>[A-Za-z_./][\w./-]*)|(?<![\w-])--(?P<flag>[a-z][\w-]+)"
@@ -27,15 +43,16 @@ def items(statements: Sequence[sh.Statement]) -> Iterator[Item]:
         match statement:
             case sh.Declaration(keyword="export"):
                 for item, line in zip(statement.items, statement.item_lines, strict=True):
-                    yield line, "export", item if isinstance(item, str) else item.name
+                    yield Item(line, "export", item if isinstance(item, str) else item.name, statement.line)
             case sh.Unset():
                 for name in statement.names:
-                    yield statement.line, "unset", name
+                    yield Item(statement.line, "unset", name, statement.line)
             case sh.Command():
-                yield from _of_command(statement)
+                for line, kind, name in _of_command(statement):
+                    yield Item(line, kind, name, statement.line)
 
 
-def _of_command(statement: sh.Command) -> Iterator[Item]:
+def _of_command(statement: sh.Command) -> Iterator[tuple[int, str, str]]:
     words = [(word.line, word.literal or _beginning(word)) for word in statement.words]
     names = [text for _, text in words]
     if names[:1] in (["source"], ["."]) and len(words) > 1:
@@ -58,30 +75,26 @@ def _beginning(word: sh.WordSyntax) -> str:
     return first.text if isinstance(first, sh.Literal) else ""
 
 
-def missing(blocks: Sequence[Block], used: Collection[Item], noted: Collection[int]) -> Iterator[Note]:
-    """A note for everything in the blocks that is neither in the profile nor on a line with a note of its own."""
-    held = set(used)
+def missing(blocks: Sequence[Block], done: Imported) -> Iterator[Note]:
+    """A note for everything in the blocks that is neither in the profile nor named by a note on its line."""
+    left: dict[tuple[int, str], list[str]] = {}
     for block in blocks:
-        left: dict[int, list[str]] = {}
         for item in items(block.script.statements):
-            if item not in held and item[0] not in noted:
-                left.setdefault(item[0], []).append(show(item))
-        for line, what in left.items():
-            yield Note(line, ", ".join(what), _why(what, block, held, line), "warning")
+            if (item.line, item.kind, item.name) in done.used or _noted(item, done.notes):
+                continue
+            left.setdefault((item.line, done.asides.get(item.command) or _why(item, block, done)), []).append(str(item))
+    for (line, why), what in left.items():
+        yield Note(line, ", ".join(what), why, "note" if why in done.asides.values() else "warning")
 
 
-def show(item: Item) -> str:
-    """An item as it stands on the page."""
-    _, kind, name = item
-    return f"--{name}" if kind == "flag" else f"{kind} {name}"
+def _noted(item: Item, notes: Sequence[Note]) -> bool:
+    name = re.compile(rf"(?<![\w-]){re.escape(item.name)}(?![\w-])")
+    return any(note.line == item.line and name.search(note.what.replace("--", " ")) for note in notes)
 
 
-def _why(what: Sequence[str], block: Block, held: Collection[Item], line: int) -> str:
-    names = {each.split(" ", 1)[-1].removeprefix("--") for each in what}
-    later = [at for at, _, name in held if name in names and block.code.line <= at and at != line]
-    if later:
-        return f"line {min(later)} says it again, and that counts"
-    return "no service of this recipe is started with it"
+def _why(item: Item, block: Block, done: Imported) -> str:
+    others = [line for line, _, name in done.used if name == item.name and line > item.line >= block.code.line]
+    return f"line {min(others)} says it again, and that counts" if others else "nothing is started with it"
 
 
 def commented(blocks: Sequence[Code]) -> Iterator[Note]:

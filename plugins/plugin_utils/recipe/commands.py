@@ -71,6 +71,8 @@ class Commands:
         self.source: list[Word] = []
         self.settings: list[HostSetting] = []
         self.launches: list[Launch] = []
+        # Lines of commands that are no part of a recipe, and why.
+        self.asides: dict[int, str] = {}
         self.script: sh.Script | None = None
 
     def command(self, statement: sh.Command) -> None:
@@ -79,7 +81,7 @@ class Commands:
         if name in _ASIDE:
             assert self.script is not None
             text = self.script.text(statement.words[0].start, statement.words[-1].end)
-            self.note(statement.line, _short(text), f"{name} is no part of what a recipe starts", warn=name == "ulimit")
+            self.aside(statement.line, _short(text), str(name), warn=name == "ulimit")
             return
         if name in _SILENT and not statement.redirects:
             return
@@ -119,7 +121,7 @@ class Commands:
         elif words[0].text.startswith("-"):
             self.lost_flags(words)
         elif name in _ASIDE:
-            self.note(words[0].line, _line(words), f"{name} is no part of what a recipe starts")
+            self.aside(words[0].line, _line(words), name)
         elif name not in _SILENT:
             raise RecipeError(words[0].line, f"the command {name!r} is none that recipes are imported from", REMOVE)
 
@@ -148,13 +150,13 @@ class Commands:
             self.note(rest[0].line, f"python {rest[0].text}", "the plan starts Python without options of its own")
             rest = rest[1:]
         if rest and rest[0].text == "-c":
-            self.note(line, "python -c", "a line of Python is no part of what a recipe starts")
+            self.aside(line, "python -c", "a line of Python")
             return
         if not rest or rest[0].text != "-m" or len(rest) < 2:
             raise RecipeError(line, f"{_line(words)!r} starts no module (python3 -m module)", REMOVE)
         module = rest[1].text
         if module.startswith("sglang.test") or module in ("pip", "json.tool", "http.server", "venv"):
-            self.note(line, _line(words), f"{module} is no part of what a recipe starts")
+            self.aside(line, _line(words), module)
             return
         for redirect in statement.redirects:
             where = f" {show(self.scope.value(redirect.target))}" if redirect.target else ""
@@ -217,7 +219,7 @@ class Commands:
                 words = [word for each in first.words[1:] for word in self.scope.fields(each)]
                 self.write(words, [word for word in last.words if word.literal not in ("sudo", "tee", "-a")])
         elif names[0] in _ASIDE or names[0] in OWN_ADDRESS:
-            self.note(statement.line, f"{names[0]} …", f"{names[0]} is no part of what a recipe starts")
+            self.aside(statement.line, f"{names[0]} …", str(names[0]))
         elif isinstance(first, sh.Command) and all(name == "tee" for name in names[1:]):
             self.note(statement.line, "| tee", "what a service prints goes to the journal")
             self.command(first)
@@ -232,6 +234,11 @@ class Commands:
             "the shell does not pass it to the command above: that ended with a comment or without a backslash",
             warn=True,
         )
+
+    def aside(self, line: int, what: str, name: str, warn: bool = False) -> None:
+        """Note a command that is none of a recipe's."""
+        self.asides[line] = f"{name} is no part of what a recipe starts"
+        self.note(line, what, self.asides[line], warn)
 
     def note(self, line: int, what: str, why: str, warn: bool = False) -> None:
         """Note what is not in the profile."""

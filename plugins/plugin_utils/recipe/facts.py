@@ -58,12 +58,12 @@ def parse_table(table: Table) -> list[tuple[Mapping[str, str], str | None]]:
         for row in table.rows[1:]:
             pairs = [(key, cell) for key, cell in zip(head, row, strict=False) if key]
             link = next((cell.link for _, cell in pairs if cell.link), None)
-            facts = {key: cell.text for key, cell in pairs if cell.text and key != "Configuration"}
+            facts = {key: cell.text for key, cell in pairs if cell.text and key.lower() != "configuration"}
             rows.append((facts, link))
         return rows
     own = [(_canonical(row[0].text), row[1].text) for row in table.rows if len(row) == 2]
     if len(own) == len(table.rows) and sum(key in _KEYS for key, _ in own) >= 2:
-        return [({key: text for key, text in own if text and key != "Configuration"}, None)]
+        return [({key: text for key, text in own if text and key.lower() != "configuration"}, None)]
     return []
 
 
@@ -74,7 +74,7 @@ def columns(tables: Sequence[Table]) -> set[str]:
         for table in tables
         if table.rows and sum(_canonical(cell.text) in _KEYS for cell in table.rows[0]) >= 2
         for cell in table.rows[0]
-        if cell.text and cell.text != "Configuration"
+        if cell.text and cell.text.lower() != "configuration"
     }
 
 

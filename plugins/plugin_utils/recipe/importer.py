@@ -56,8 +56,7 @@ def import_page(text: str, name: str, engine: Engine, router_engine: Engine) -> 
         except RecipeError as wrong:
             problems.append(error("recipe", f"{name}, line {wrong.line} ({section.title})", wrong.what, wrong.do))
             continue
-        noted = {note.line for note in done.notes}
-        notes = [*done.notes, *account.missing(parsed, done.used, noted), *account.commented(section.blocks)]
+        notes = [*done.notes, *account.missing(parsed, done), *account.commented(section.blocks)]
         found.append(ImportedProfile(done.name, section.title, section.line, done.profile, tuple(sorted(set(notes)))))
     problems += _none(name, found, problems)
     if problems:

@@ -10,7 +10,7 @@ that it compares with, as the host that has it, and once as a host that has none
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -31,12 +31,17 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import
 
 @dataclass(frozen=True)
 class Run:
-    """What a block starts on all of its hosts. hosts: the addresses that it compares its own with, in order."""
+    """What a block starts on all of its hosts.
+
+    hosts: the addresses that it compares its own with, in order. asides: lines of commands that are no part of a
+    recipe, and why.
+    """
 
     launches: tuple[Launch, ...]
     hosts: tuple[Text, ...]
     notes: tuple[Note, ...]
     settings: tuple[HostSetting, ...]
+    asides: Mapping[int, str]
 
 
 def run(scripts: Sequence[sh.Script], before: Sequence[sh.Script] = ()) -> Run:
@@ -48,13 +53,15 @@ def run(scripts: Sequence[sh.Script], before: Sequence[sh.Script] = ()) -> Run:
     launches: list[Launch] = []
     notes = dict.fromkeys(nobody.scope.notes)
     settings = list(nobody.commands.settings)
+    asides = dict(nobody.commands.asides)
     for host in hosts:
         machine = _Machine(host, before)
         machine.execute(scripts)
         launches.extend(launch for launch in machine.commands.launches if launch.line not in elsewhere)
         notes.update(dict.fromkeys(machine.scope.notes))
+        asides.update(machine.commands.asides)
         settings.extend(setting for setting in machine.commands.settings if setting not in settings)
-    return Run((*launches, *nobody.commands.launches), hosts, tuple(notes), tuple(settings))
+    return Run((*launches, *nobody.commands.launches), hosts, tuple(notes), tuple(settings), asides)
 
 
 class _Machine:

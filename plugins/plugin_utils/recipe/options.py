@@ -129,7 +129,7 @@ def _torn(launch: Launch, words: Sequence[Word]) -> dict[str, Any] | list[Any] |
     try:
         meant = json.loads(source)
     except ValueError:
-        if source.startswith("{"):
+        if re.match(r"\{\s*[\"']", source):
             raise RecipeError(
                 words[0].line, f"{source} stands unquoted and is no JSON", "Correct it in a copy of the page"
             ) from None

@@ -38,12 +38,14 @@ class Imported:
     """A profile, as the mapping that its file holds, and what there is to say about it.
 
     used: (line, kind, name) of every export, unset, source, sysctl and flag of the page that the profile holds.
+    asides: lines of commands that are no part of a recipe, and why.
     """
 
     name: str
     profile: Mapping[str, Any]
     notes: tuple[Note, ...]
     used: frozenset[tuple[int, str, str]]
+    asides: Mapping[int, str]
 
 
 def is_recipe(blocks: Sequence[bl.Block]) -> bool:
@@ -57,6 +59,7 @@ def compile_recipe(
     """The profile of a recipe. Raises `RecipeError`."""
     runs, notes = bl.run_all(blocks)
     notes = [*text.notes, *notes, *(note for _, run in runs for note in run.notes)]
+    asides = {line: why for _, run in runs for line, why in run.asides.items()}
     launches = [launch for _, run in runs for launch in run.launches]
     servers = [launch for launch in launches if launch.module == bl.SERVER]
     seated, said = seat(servers, engine, placeholders)
@@ -78,7 +81,7 @@ def compile_recipe(
         notes += each.notes
         used |= each.used
     profile = _profile(text, seated, folded, benchmark, settings, engine, router_engine)
-    return Imported(profile["name"], profile, tuple(sorted(set(notes))), frozenset(used))
+    return Imported(profile["name"], profile, tuple(sorted(set(notes))), frozenset(used), asides)
 
 
 def _whole(text: RecipeText, seated: Mapping[str, Seated]) -> None:

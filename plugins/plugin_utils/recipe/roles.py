@@ -131,10 +131,16 @@ def _variable(what: Folding, role: RoleText, name: str) -> None:
     if name in _ADDRESSES:
         found = _url(what, role, name, values, line, _ADDRESSES[name])
     elif name in _NPUS and len({what.text(value) for value in values}) > 1:
-        role.notes.append(Note(line, f"export {name}", "the plan gives each server its NPUs"))
+        role.notes += [Note(each.line, f"export {name}", "the plan gives each server its NPUs") for each in exported]
         return
     else:
         found = _derived(what, f"the variable {name}", values, line)
+    elsewhere = {part.name for part in values[0] if isinstance(part, HostVariable)} - {name}
+    if elsewhere:
+        shown = ", ".join(sorted(elsewhere))
+        role.notes.append(
+            Note(line, f"export {name}", f"the page never sets {shown}: the host's own is used", "warning")
+        )
     if found.per_rank:
         raise RecipeError(line, f"{name} grows with the rank, which a profile cannot say", "Set it in the settings")
     _grow(role, name, found, what, default=0)
@@ -249,7 +255,9 @@ def _flag(what: Folding, role: RoleText, name: str, options: Sequence[Option]) -
     if special is not None:
         value = special(what, role, options)
     elif name in _NPUS and len({tuple(word.text for word in option.words) for option in options}) > 1:
-        role.notes.append(Note(first.line, f"--{first.written}", "the plan gives each server its NPUs"))
+        role.notes += [
+            Note(option.line, f"--{option.written}", "the plan gives each server its NPUs") for option in options
+        ]
         return
     else:
         value = _plain_flag(what, role, name, options, page)
@@ -352,7 +360,8 @@ def _node_rank(what: Folding, role: RoleText, options: Sequence[Option]) -> int 
     ranks = [str(member.rank) for member in what.members]
     if texts != ranks and not (len(texts) == 1 and what.nodes > 1):
         shown = ", ".join(texts)
-        why = f"with {what.nodes} nodes an instance the ranks are {', '.join(ranks)}"
+        nodes = "1 node" if what.nodes == 1 else f"{what.nodes} nodes"
+        why = f"the instances have {nodes}: the ranks are {', '.join(ranks)}"
         role.notes.append(Note(line, f"--node-rank {shown}", why, "warning"))
     return "<node_rank>"
 
