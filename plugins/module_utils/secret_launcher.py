@@ -20,6 +20,7 @@ import sys
 PREFIX = "@secret:"
 FILE_NAME = "launcher.py"
 SECRETS_NAME = "secrets.env"
+EX_USAGE = 64
 EX_CONFIG = 78
 
 
@@ -48,20 +49,24 @@ def fill(arguments: list[str], secrets: dict[str, str]) -> list[str]:
     return [secrets[word[len(PREFIX) :]] if word.startswith(PREFIX) else word for word in arguments]
 
 
+def refuse(why: str, status: int) -> None:
+    """End with a line on stderr."""
+    sys.stderr.write(f"launcher.py: {why}\n")
+    raise SystemExit(status)
+
+
 def main() -> None:
     """Become MODULE."""
     if len(sys.argv) < 2:
-        sys.exit("usage: launcher.py MODULE ARGUMENT...")
+        refuse("usage: launcher.py MODULE ARGUMENT...", EX_USAGE)
     module, arguments = sys.argv[1], sys.argv[2:]
     path = secrets_path()
     try:
         arguments = fill(arguments, read_secrets(path))
     except KeyError as error:
-        print(f"launcher.py: {path} has no secret named {error.args[0]}; deploy again with it", file=sys.stderr)
-        sys.exit(EX_CONFIG)
+        refuse(f"{path} has no secret named {error.args[0]}; deploy again with it", EX_CONFIG)
     except (OSError, ValueError) as error:
-        print(f"launcher.py: cannot read {path}: {error}", file=sys.stderr)
-        sys.exit(EX_CONFIG)
+        refuse(f"cannot read {path}: {error}", EX_CONFIG)
     # As under "python -m": the working directory comes first on the path, not this file's directory.
     sys.path[0] = os.getcwd()
     sys.argv = [module, *arguments]

@@ -74,6 +74,7 @@ attributes:
     description: It changes nothing.
   platform:
     support: full
+    description: Any host that reaches the entrance.
     platforms: posix
 seealso:
   - module: ascend.sglang.wait_ready
@@ -128,12 +129,12 @@ def argument_spec() -> dict[str, Any]:
         "url": {"type": "str", "required": True},
         "endpoint": {"type": "str", "choices": ["generate", "chat", "completions"], "default": "generate"},
         "prompt": {"type": "str", "default": "The capital of France is"},
-        "max_new_tokens": {"type": "int", "default": 8},
+        # Neither these tokens nor the name of a secret are secrets.
+        "max_new_tokens": {"type": "int", "default": 8, "no_log": False},
         "model": {"type": "str", "default": "default"},
         "timeout": {"type": "float", "default": 300.0},
         "request_timeout": {"type": "float", "default": 120.0},
         "unit": {"type": "str"},
-        # The name of a secret is none.
         "secret": {"type": "str", "default": "api_key", "no_log": False},
     }
 
