@@ -62,6 +62,9 @@ def gather(
             other = next((host for host, value in values.items() if value != values[first]), None)
             if other is not None:
                 findings.append(_differs(setting, first, other))
+            without = next((host for host in roles.get(setting.role or "", ()) if host not in values), None)
+            if without is not None and any(host in values for host in roles.get(setting.role or "", ())):
+                findings.append(_incomplete(setting, first, without))
     typed, found = read(raw, CLUSTER_SETTINGS, "the inventory")
     return ClusterSettings(typed), [*findings, *found]
 
@@ -70,7 +73,8 @@ def _values(inventory: Inventory, hosts: Iterable[str], setting: Setting) -> dic
     found: dict[str, Plain] = {}
     for host in hosts:
         value = inventory.variables.get(host, {}).get(setting.name)
-        if value is not None:
+        # An empty value reads as "not set", as everywhere.
+        if value is not None and value != "":
             found[host] = value
     return found
 
@@ -78,3 +82,8 @@ def _values(inventory: Inventory, hosts: Iterable[str], setting: Setting) -> dic
 def _differs(setting: Setting, first: str, other: str) -> Finding:
     what = f"hosts {first} and {other} have different values, and there is one plan for the whole cluster"
     return error("setting-differs", setting.name, what, "Set it once, in the group_vars of all or on the command line")
+
+
+def _incomplete(setting: Setting, first: str, without: str) -> Finding:
+    what = f"host {first} has it and host {without} has not, and all {setting.role} services get the same"
+    return error("setting-differs", setting.name, what, f"Set it for all {setting.role} hosts, in their group's vars")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error, nearest, warning
-from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Kind, Plain, ValueTypeError, coerce
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Kind, Plain, ValueTypeError, coerce, describe
 
 ENGINE_ROLES = ("prefill", "decode", "mixed")
 ROLES = (*ENGINE_ROLES, "router")
@@ -251,6 +251,8 @@ def read(values: Mapping[str, Plain], wanted: Iterable[Setting], where: str) -> 
 
 
 def _checked(setting: Setting, value: Plain) -> Plain:
+    if isinstance(value, list) and (other := next((item for item in value if not isinstance(item, str)), "")) != "":
+        raise ValueTypeError(f"a list of texts is needed, and it holds {describe(other)}")
     if setting.choices and value not in setting.choices:
         raise ValueTypeError(f"{value!r} is none of {', '.join(setting.choices)}")
     if setting.minimum is not None and isinstance(value, int) and value < setting.minimum:
