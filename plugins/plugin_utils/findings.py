@@ -79,4 +79,4 @@ def error_text(findings: Iterable[Finding]) -> str:
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
     """`did you mean …?` for the known names closest to a misspelt one, or an empty string."""
     close = get_close_matches(name, list(known), n=count, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else ""
+    return f"did you mean {' or '.join(filter(None, (', '.join(close[:-1]), close[-1])))}?" if close else ""
