@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from typing import Literal
+
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine import suggest
 
 Level = Literal["error", "warning"]
 
@@ -78,5 +79,5 @@ def error_text(findings: Iterable[Finding]) -> str:
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
     """`did you mean …?` for the known names closest to a misspelt one, or an empty string."""
-    close = get_close_matches(name, list(known), n=count, cutoff=0.6)
-    return f"did you mean {' or '.join(filter(None, (', '.join(close[:-1]), close[-1])))}?" if close else ""
+    close = suggest.nearest(name, known, count=count)
+    return f"did you mean {suggest.either(close)}?" if close else ""

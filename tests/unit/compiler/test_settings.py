@@ -81,7 +81,7 @@ def test_a_variable_that_looks_like_a_setting_is_named_with_the_nearest():
     found = unknown(["sglang_interfase", "ansible_host", "sglang_npus", "sglang_preflight_skip"], "the inventory")
     assert [str(one) for one in found] == [
         "the inventory: sglang_interfase is no setting of this collection. "
-        "Did you mean sglang_interface, sglang_instance or sglang_router_args?"
+        "Did you mean sglang_interface, sglang_instances or sglang_instance?"
     ]
     assert found[0].level == "warning"
 
