@@ -79,3 +79,8 @@ def cause(lines: Sequence[str], exit_status: int | None = None) -> str:
             if errors:
                 return errors[-1][:300]
     return ""
+
+
+def without_usage(lines: Sequence[str]) -> list[str]:
+    """The lines without the hundreds that argparse prints of its options before it says what is wrong."""
+    return [line for line in lines if not line.startswith(("usage: ", " "))]

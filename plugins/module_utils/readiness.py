@@ -82,6 +82,9 @@ def _one(
         lines = run_that_died(journal(state, _CAUSE_LINES, ask, all_runs=True), state.running)
     elif not ready:
         lines = journal(state, _PHASE_LINES, ask)
+    cause = engine_log.cause(lines, None if state.killed else state.exit_status) if dead else ""
+    if dead and state.exit_status == engine_log.EX_USAGE:
+        lines = engine_log.without_usage(lines)
     return Status(
         unit=service.unit,
         active=state.active,
@@ -94,7 +97,7 @@ def _one(
         health=health,
         dead=dead,
         ending=state.ending if dead else "",
-        cause=engine_log.cause(lines, None if state.killed else state.exit_status) if dead else "",
+        cause=cause,
         log=tuple(lines[-log_lines:]) if log_lines else (),
     )
 

@@ -9,7 +9,7 @@ import re
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import known_failures
-from ansible_collections.ascend.sglang.plugins.module_utils.engine_log import cause, lines_of, phase
+from ansible_collections.ascend.sglang.plugins.module_utils.engine_log import cause, lines_of, phase, without_usage
 
 START = [
     "[2026-03-02 10:00:00] server_args=ServerArgs(model_path='/models/r1', port=8000)",
@@ -99,7 +99,8 @@ def test_what_launch_sh_refused_is_the_cause():
 
 
 def test_arguments_that_are_not_accepted_are_quoted():
-    lines = ["usage: sglang serve [-h]", "sglang serve: error: unrecognized arguments: --no-such-flag"]
+    lines = ["usage: sglang serve [-h]", "     [--port]", "sglang serve: error: unrecognized arguments: --no-such-flag"]
+    assert without_usage(lines) == lines[-1:]
     assert cause(lines, 2) == "It does not accept its arguments: unrecognized arguments: --no-such-flag"
 
 
