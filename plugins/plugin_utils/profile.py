@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -37,6 +37,22 @@ PLACEHOLDERS: Mapping[str, str] = MappingProxyType(
     }
 )
 PLACEHOLDER = re.compile(r"<([a-z_]+)>")
+# Those that stand for a list, so that they are a whole value or nothing.
+WHOLE_VALUES = frozenset({"prefill_urls", "decode_urls", "worker_urls"})
+_PATHS = frozenset({"model_path", "draft_model_path"})
+_NODE = _PATHS | {"data_address", "head_address", "network_interface", "node_rank"}
+# Where which placeholder means something.
+_MEANINGFUL: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "prefill": _NODE | {"store_address"},
+        "decode": _NODE | {"store_address"},
+        "mixed": _NODE,
+        "router": _PATHS | {"data_address", "network_interface", *WHOLE_VALUES},
+        "benchmark": _PATHS,
+    }
+)
+# What a reader would take for a placeholder, whatever it is called.
+_LOOKS_LIKE_ONE = re.compile(r"<([A-Za-z][\w .-]*)>")
 
 _WORDS = {"type": "array", "items": {"type": "string"}}
 _ENV = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -246,34 +262,65 @@ def _validate(data: Plain, where: str) -> None:
                 )
             ]
         )
+    where = f"profile {where}"
     problems = sorted(
-        jsonschema.Draft202012Validator(SCHEMA).iter_errors(data), key=lambda item: list(map(str, item.path))
+        jsonschema.Draft202012Validator(SCHEMA).iter_errors(data), key=lambda one: list(map(str, one.path))
     )
-    found = [
-        error("profile", f"profile {where}, {_path(item.absolute_path)}", item.message, "See docs/profiles.md")
-        for item in problems
-    ] or [
-        error(
-            "profile",
-            f"profile {where}, {place}",
-            f"<{name}> is no placeholder",
-            f"Use one of {', '.join(f'<{known}>' for known in PLACEHOLDERS)}",
-        )
-        for place, name in _unknown_placeholders(data, ())
-    ]
+    found = [error("profile", f"{where}, {_path(one.absolute_path)}", _words(one), _SEE) for one in problems]
+    if not found:
+        assert isinstance(data, dict)
+        found = [error("profile", f"{where}, {place}", what, _SEE) for place, what in _placeholder_problems(data)]
     if found:
         raise CompileError(found)
+
+
+_SEE = "See docs/profiles.md"
+
+
+def _words(problem: Any) -> str:
+    """What the schema has to say. Its own words repeat the whole value, which may be a whole profile."""
+    if problem.validator == "oneOf":
+        given = ", ".join(problem.instance) or "none"
+        return f"a profile has the roles prefill, decode and router, or the role mixed, and this one has {given}"
+    if problem.validator == "not":
+        return "its value is missing"
+    message = str(problem.message)
+    return message if len(message) <= 200 else f"{message[:100]} ... {message[-90:]}"
 
 
 def _path(parts: Sequence[object]) -> str:
     return ".".join(str(part) for part in parts) or "top level"
 
 
-def _unknown_placeholders(value: Plain, place: tuple[str, ...]) -> list[tuple[str, str]]:
+def _placeholder_problems(data: Mapping[str, Plain]) -> Iterator[tuple[str, str]]:
+    """(place, what) of every placeholder that is none, or that means nothing where it stands."""
+    roles, benchmark = data["roles"], data.get("benchmark")
+    assert isinstance(roles, dict)
+    for place, part in (*((("roles", role), roles[role]) for role in roles), (("benchmark",), benchmark)):
+        assert part is None or isinstance(part, dict)
+        for name, value in (part or {}).items():
+            filled = name in ("env", "args")
+            for path, text in _texts(value, (*place, name)):
+                yield from ((path, what) for what in _text_problems(text, place[-1], filled=filled))
+
+
+def _texts(value: Plain, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        return [hit for key, item in value.items() for hit in _unknown_placeholders(item, (*place, key))]
-    if isinstance(value, list):
-        return [hit for item in value for hit in _unknown_placeholders(item, place)]
-    if isinstance(value, str) and place[:1] in (("roles",), ("benchmark",)):
-        return [(_path(place), name) for name in PLACEHOLDER.findall(value) if name not in PLACEHOLDERS]
-    return []
+        for key, item in value.items():
+            yield from _texts(item, (*place, key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, place)
+    elif isinstance(value, str):
+        yield _path(place), value
+
+
+def _text_problems(text: str, part: str, *, filled: bool) -> Iterator[str]:
+    for name in _LOOKS_LIKE_ONE.findall(text):
+        if name not in PLACEHOLDERS:
+            known = ", ".join(f"<{one}>" for one in PLACEHOLDERS)
+            yield f"<{name}> is no placeholder; there are {known}"
+        elif not filled or name not in _MEANINGFUL[part]:
+            yield f"<{name}> ({PLACEHOLDERS[name]}) means nothing here"
+        elif name in WHOLE_VALUES and text != f"<{name}>":
+            yield f"<{name}> must be the whole value"

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine import suggest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error, nearest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile, load
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, plain
@@ -48,7 +51,7 @@ def catalogue(directories: Sequence[Path]) -> Catalogue:
     Raises CompileError for a directory that does not exist or an alias of no profile.
     """
     files: dict[str, Path] = {}
-    aliases: dict[str, str] = {}
+    aliases: dict[str, tuple[str, Path]] = {}
     for directory in directories:
         if not directory.is_dir():
             raise CompileError(
@@ -61,12 +64,29 @@ def catalogue(directories: Sequence[Path]) -> Catalogue:
                     )
                 ]
             )
-        for file in sorted(directory.iterdir()):
-            if file.suffix in SUFFIXES and file.name != ALIASES:
-                files.setdefault(file.stem, file)
+        for file in _files(directory):
+            files.setdefault(file.stem, file)
         for name, target in _aliases(directory / ALIASES).items():
-            aliases.setdefault(name, target)
-    return Catalogue(files, aliases)
+            aliases.setdefault(name, (target, directory / ALIASES))
+    for name, (target, file) in aliases.items():
+        if target not in files:
+            what = f"{name} stands for {target!r}, and there is no such profile"
+            raise CompileError(
+                [error("profile-aliases", str(file), what, nearest(target, files) or "Correct the file")]
+            )
+    return Catalogue(files, {name: target for name, (target, _file) in aliases.items()})
+
+
+def _files(directory: Path) -> list[Path]:
+    """The profiles of a directory. An editor's left-overs (`.x.yml.swp`, `.#x.yml`) are none."""
+    try:
+        entries = sorted(directory.iterdir())
+    except OSError as problem:
+        what = f"cannot be read: {problem.strerror}"
+        raise CompileError(
+            [error("profile-directory", f"sglang_profile_dirs, {directory}", what, "Make it readable for you")]
+        ) from problem
+    return [one for one in entries if one.suffix in SUFFIXES and one.name != ALIASES and not one.name.startswith(".")]
 
 
 def choose(known: Catalogue, name: str) -> Choice:
@@ -79,7 +99,7 @@ def choose(known: Catalogue, name: str) -> Choice:
     if target not in known.files:
         # Names differ in their ends mostly, so a shared beginning counts before a similar spelling.
         begins = [one for one in (*known.aliases, *known.files) if one.startswith(name)][:3]
-        hint = f"did you mean {' or '.join(begins)}?" if begins else nearest(name, [*known.aliases, *known.files])
+        hint = f"did you mean {suggest.either(begins)}?" if begins else nearest(name, [*known.aliases, *known.files])
         do = hint or f"Known are: {_list(known)}"
         raise CompileError([error("profile-name", "sglang_profile", f"there is no profile {name!r}", do)])
     siblings = (
@@ -117,9 +137,21 @@ def _read(file: Path) -> Profile:
     return profile
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML without the surprise that of two equal keys the first is dropped in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = Counter(key.value for key, _value in node.value if isinstance(key, yaml.ScalarNode))
+        for key, _value in node.value:
+            if isinstance(key, yaml.ScalarNode) and keys[key.value] > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands twice", key.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def _parse(file: Path) -> Plain:
     try:
-        return plain(yaml.safe_load(file.read_text(encoding="utf-8")))
+        # _Loader is a SafeLoader.
+        return plain(yaml.load(file.read_text(encoding="utf-8"), _Loader))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
         raise CompileError(
             [error("profile", f"profile {file}", f"cannot be read: {problem}", "Correct the file")]
