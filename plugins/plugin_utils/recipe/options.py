@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.naming import full_name, nearest_flags
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.suggest import either
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import Launch
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import Text, Word
@@ -114,7 +115,7 @@ def _name(engine: Engine | None, written: str, line: int) -> tuple[str, tuple[No
         why = f"{engine.label} has several flags that begin so: {', '.join(f'--{each}' for each in found.names)}"
     else:
         near = nearest_flags(engine, written)
-        hint = f"; did you mean {' or '.join(f'--{each}' for each in near)}?" if near else ""
+        hint = f"; did you mean {either([f'--{each}' for each in near])}?" if near else "."
         why = f"{engine.label} has no such flag{hint} The profile has it as it stands"
     return fallback, (Note(line, f"--{written}", why, "warning"),)
 
