@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import lines, restarts
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import error_text
+from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import (
+    beyond_limit,
+    halts,
+    lines,
+    restarts,
+    whole,
+)
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 
@@ -33,6 +40,18 @@ class ActionModule(ActionBase):
         units: dict[str, Any] = {}
         for host in dict.fromkeys(one["host"] for one in services):
             answer: Any = plain(variables["hostvars"][host].get(arguments["register"]) or {})
-            units[host] = answer.get("units", {})
+            # A host outside of --limit has not been asked.
+            if "units" in answer:
+                units[host] = answer["units"]
         also = restarts(services, units)
-        return {**result, "changed": False, "restarts": also, "lines": lines(services, units, also)}
+        problems = beyond_limit(services, units, also)
+        if problems:
+            return {**result, "failed": True, "msg": error_text(problems)}
+        return {
+            **result,
+            "changed": False,
+            "restarts": also,
+            "halts": halts(services, units, also),
+            "whole": whole(services, units),
+            "lines": lines(services, units, also),
+        }

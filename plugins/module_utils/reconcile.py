@@ -142,18 +142,26 @@ def to_start(
     return steps + ends
 
 
-def to_stop(units: Sequence[Observed]) -> list[Step]:
-    """The steps after which none of these units runs, nor starts at boot."""
-    known = [there for there in units if there.ours]
-    stops, forgets, disables = [], [], []
-    for there in known:
+def to_halt(units: Sequence[Observed]) -> list[Step]:
+    """The steps after which none of these units runs; whether they start at boot stays as it is."""
+    stops, forgets = [], []
+    for there in units:
+        if not there.ours:
+            continue
         if there.state.active not in ("inactive", "failed") or there.state.job:
             stops.append(Step("stop", there.unit, f"stop {there.unit}"))
         elif there.state.active == "failed":
             forgets.append(Step("forget", there.unit, f"forget the failure of {there.unit}"))
-        if there.state.enabled:
-            disables.append(Step("disable", there.unit, f"do not start {there.unit} at boot"))
-    return stops + forgets + disables
+    return stops + forgets
+
+
+def to_stop(units: Sequence[Observed]) -> list[Step]:
+    """The steps after which none of these units runs, nor starts at boot."""
+    return to_halt(units) + [
+        Step("disable", there.unit, f"do not start {there.unit} at boot")
+        for there in units
+        if there.ours and there.state.enabled
+    ]
 
 
 def to_remove(units: Sequence[Observed], layout: Layout, keep_logs: bool) -> list[Step]:

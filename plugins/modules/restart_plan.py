@@ -15,6 +15,7 @@ description:
     must restart although nothing of their own changes.
   - All ranks of an instance restart together, because a rank cannot join a running instance.
   - When the service that holds the store restarts, its whole PD group does, because the store dies with it.
+  - Fails where a service outside of C(--limit) would have to restart with one inside of it.
   - Runs on the controller, once for all hosts.
 options:
   services:
@@ -52,6 +53,14 @@ restarts:
   type: dict
   returned: success
   sample: {d1: {sglang-decode: rank 1 of decode-0 on d2 restarts}}
+halts:
+  description: Host to those of its services that must be down everywhere before one of them starts again.
+  type: dict
+  returned: success
+whole:
+  description: Host to those of its services whose instance is not cut by C(--limit), so that they can become ready.
+  type: dict
+  returned: success
 lines:
   description: Every service that would start, restart or stop, one line each.
   type: list

@@ -26,7 +26,7 @@ options:
       - Services of a plan for this host, as C(plan.json) has them under C(services). Each is a mapping with C(host),
         C(unit), C(role), C(instance), C(rank), C(nnodes), C(argv), C(env), C(unset), C(source), C(url), C(ports) and
         C(port_ranges); other keys are ignored. A word of C(argv) may be a mapping of C(secret) to the name of a secret.
-      - With O(state=stopped) and O(state=absent) it may be left out; all units of this collection on the host are
+      - With O(state=stopped), O(state=halted) and O(state=absent) it may be left out; all units of this collection on the host are
         meant then (of O(roles) when given).
     type: list
     elements: dict
@@ -41,9 +41,11 @@ options:
     description:
       - V(started) is files, unit, started at boot and now.
       - V(stopped) is not running and not started at boot; files stay.
+      - V(halted) is not running now; what starts it at boot stays. For services that are started again at once, such as
+        the ranks of an instance, none of which may meet an old one.
       - V(absent) is no process, no unit and no file of it.
     type: str
-    choices: [started, stopped, absent]
+    choices: [started, stopped, halted, absent]
     default: started
   user:
     description:
@@ -200,7 +202,7 @@ def argument_spec() -> dict[str, Any]:
     return {
         "services": {"type": "list", "elements": "dict"},
         "roles": {"type": "list", "elements": "str", "default": [], "choices": list(plan_service.ROLES)},
-        "state": {"type": "str", "choices": ["started", "stopped", "absent"], "default": "started"},
+        "state": {"type": "str", "choices": ["started", "stopped", "halted", "absent"], "default": "started"},
         "user": {"type": "str"},
         "stop_timeout": {"type": "int", "default": 120},
         "restart": {"type": "dict", "default": {}},
@@ -276,6 +278,8 @@ class Reconciler:
             chosen = list(self.observed.values())
         if self._params["state"] == "stopped":
             return reconcile.to_stop(chosen)
+        if self._params["state"] == "halted":
+            return reconcile.to_halt(chosen)
         return reconcile.to_remove(chosen, self._layout, self._params["keep_logs"])
 
     def _to_start(self) -> list[reconcile.Step]:
