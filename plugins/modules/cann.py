@@ -188,10 +188,10 @@ def main() -> None:
     )
     params = module.params
     try:
-        home = pwd.getpwnam(params["user"]).pw_dir if params["user"] else os.path.expanduser("~")
+        account = pwd.getpwnam(params["user"]) if params["user"] else pwd.getpwuid(os.geteuid())
     except KeyError:
         module.fail_json(msg=f"cann: there is no account {params['user']} on this host, which is to run the services")
-    found = cann.find(toolkit=params["toolkit"], atb=params["atb"], homes=[home])
+    found = cann.find(toolkit=params["toolkit"], atb=params["atb"], homes=[account.pw_dir])
     try:
         wanted = wanted_cases(params, found)
         texts = [cann_proof.script(case, params["cxx_abi"]) for case in wanted]
