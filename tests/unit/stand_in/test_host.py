@@ -149,11 +149,17 @@ def test_too_few_npus_end_it(serve, devices):
     assert "Invalid device ID. Check the device ID (8)" in server.log
 
 
-def test_cann_must_have_been_sourced_where_there_is_cann(serve, tmp_path):
-    server = serve(cann_dir=tmp_path)
-    assert server.wait_end() == 1
-    assert "ImportError: libhccl.so" in server.log
-    serve(cann_dir=tmp_path, env={"ASCEND_HOME_PATH": "/usr/local/Ascend/cann"}).wait_ready()
+def test_cann_and_atb_must_have_been_sourced_where_they_are(serve, tmp_path):
+    cann = tmp_path / "cann"
+    (cann / "nnal").mkdir(parents=True)
+    env = {"ASCEND_HOME_PATH": "/usr/local/Ascend/cann", "ATB_HOME_PATH": "/usr/local/Ascend/nnal/atb/latest"}
+    for missing, library in (("ASCEND_HOME_PATH", "libhccl.so"), ("ATB_HOME_PATH", "libatb.so")):
+        server = serve(cann_dir=cann, env={**env, missing: None})
+        assert server.wait_end() == 1
+        assert f"ImportError: {library}: cannot open shared object file" in server.log
+    serve(cann_dir=cann, env=env).wait_ready()
+    (cann / "nnal").rmdir()
+    serve(cann_dir=cann, env={"ASCEND_HOME_PATH": "x"}).wait_ready()
 
 
 def test_hccl_has_a_host_port_a_rank(serve, free_port):

@@ -86,9 +86,9 @@ class Table:
         return described
 
 
-def serve(settings, world):
+def serve(settings):
     """Serve the table of an instance on --host. As in the real engine, a port that is taken is only logged."""
-    table = Table(world)
+    table = Table(settings.tp * settings.pp)
     try:
         http.Server(
             settings.host, settings.bootstrap_port, table.application, name="Python/3.11 aiohttp/3.13", access_log=False

@@ -107,10 +107,14 @@ class Server:
 
     def _look_for_cann(self):
         """Without the vendor's environment torch_npu does not load; a machine without CANN has none to miss."""
-        has_cann = Path(self.knobs.get("cann_dir")).is_dir()
-        if self.settings.is_npu and has_cann and not self.settings.env.get("ASCEND_HOME_PATH"):
-            log.raw(texts.NO_CANN)
-            sys.exit(1)
+        cann = Path(self.knobs.get("cann_dir"))
+        for part, variable, library in (
+            (cann, "ASCEND_HOME_PATH", "libhccl.so"),
+            (cann / "nnal", "ATB_HOME_PATH", "libatb.so"),
+        ):
+            if self.settings.is_npu and part.is_dir() and not self.settings.env.get(variable):
+                log.raw(texts.no_library(library))
+                sys.exit(1)
 
     # The phases
 
@@ -148,7 +152,7 @@ class Server:
             # Every prefill tries to create the store; who may not goes on as a client, without a word.
             with contextlib.suppress(store.StoreError):
                 store.create(self.settings.env.get("ASCEND_MF_STORE_URL"))
-        bootstrap.serve(self.settings, self.settings.world)
+        bootstrap.serve(self.settings)
 
     def _open_derived_ports(self):
         """With DP attention the controller's sockets: three of the range behind dist-init's port, or http + 233."""
@@ -254,7 +258,7 @@ class Server:
         log.line("The server is fired up and ready to roll!")
         log.uvicorn("Application shutdown complete.")
         time.sleep(self.knobs.seconds("port_taken_seconds"))
-        log.line("Subprocess detokenizer crashed with exit code -9. Triggering SIGQUIT for cleanup...")
+        log.line(texts.DETOKENIZER_GONE.format(pid=os.getpid() + 2))
         self.endings.of_child(None)
 
     def _warm_up(self):

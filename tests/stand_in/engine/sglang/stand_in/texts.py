@@ -20,11 +20,7 @@ NO_HOST = (
     '    if self.host.startswith("[") and self.host.endswith("]"):\n'
     "AttributeError: 'NoneType' object has no attribute 'startswith'\n"
 )
-NO_CANN = (
-    'Traceback (most recent call last):\n  File "torch_npu/__init__.py", line 1, in <module>\n    import torch_npu._C\n'
-    "ImportError: libhccl.so: cannot open shared object file: No such file or directory. Please check that the cann "
-    "package is installed. Please run 'source set_env.sh' in the CANN installation path.\n"
-)
+DETOKENIZER_GONE = "Subprocess detokenizer (pid={pid}) crashed with exit code -9. Triggering SIGQUIT for cleanup..."
 NO_MOONCAKE = (
     "ImportError: Please install mooncake by following the instructions at "
     "https://kvcache-ai.github.io/Mooncake/getting_started/build.html to run SGLang with MooncakeTransferEngine."
@@ -40,6 +36,17 @@ HCCL_FAILED = "RuntimeError: ERR02200 DIST call hccl api failed.\n"
 def traceback(file, line, text):
     """An exception that ended the main process."""
     return f'Traceback (most recent call last):\n  File "{file}", line {line}, in <module>\n{text}\n'
+
+
+def no_library(name):
+    """A library of CANN's or ATB's that the environment does not lead to."""
+    return traceback(
+        "torch_npu/__init__.py",
+        1,
+        f"    import torch_npu._C\nImportError: {name}: cannot open shared object file: No such file or directory. "
+        "Please check that the cann package is installed. "
+        "Please run 'source set_env.sh' in the CANN installation path.",
+    )
 
 
 def scheduler_exception(text):
