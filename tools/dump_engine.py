@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Copyright: (c) 2026, ascend.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -47,8 +46,9 @@ NOT_SERVED = {"test", "tests", "benchmark", "profiler"}
 ENV_NAME = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 JSON_HELP = re.compile(r"\bjson\b", re.IGNORECASE)
 JSON_FILE_HELP = re.compile(r"\bpath (to|of) (a|the) json\b", re.IGNORECASE)
+JSON_NAME = re.compile(r"-(config|args|kwargs|labels|json)$")
 # A flag whose default may come from the environment of whoever runs this and is nobody else's business.
-SECRET = re.compile(r"password|secret|token|api[-_]key|wallet|dsn|-url$")
+SECRET = re.compile(r"password|secret|api-key|-token$|wallet|dsn$|-url$")
 
 
 class DumpError(Exception):
@@ -163,7 +163,7 @@ def _flags(parser: argparse.ArgumentParser, fields: set[str]) -> Iterator[dict[s
             action=kind,
             type=_type_name(action.type),
             nargs=action.nargs,
-            choices=None if action.choices is None else [_plain(choice) for choice in action.choices],
+            choices=None if action.choices is None else _plain(_listed(action.choices)),
             default=_default(action, own),
             required=bool(action.required),
         )
@@ -185,6 +185,11 @@ def _type_name(kind: Any) -> str | None:
     return None if kind is None else getattr(kind, "__name__", type(kind).__name__)
 
 
+def _listed(choices: Any) -> Any:
+    """Choices as they are where JSON can say them, else as a list; a set has no order of its own."""
+    return choices if isinstance(choices, (list, tuple, set, frozenset)) else list(choices)
+
+
 def _plain(value: Any) -> Any:
     """A default or choice as JSON can say it; what it cannot say becomes its text."""
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -201,13 +206,14 @@ def _unchecked(parser: argparse.ArgumentParser, root: Path) -> dict[str, Any]:
     """What the parser takes as plain text although only some texts will do."""
     json_flags = {}
     for action in parser._actions:
-        long = [name for name in action.option_strings if name.startswith("--")]
-        if not long or action.type not in (None, str) or action.nargs is not None or action.choices is not None:
+        name = next((each for each in action.option_strings if each.startswith("--")), None)
+        if name is None or action.type not in (None, str) or action.nargs is not None or action.choices is not None:
             continue
+        told = action.help or ""
         if isinstance(action.default, str) and action.default.startswith("{"):
-            json_flags[long[0]] = "object"
-        elif JSON_HELP.search(action.help or "") and not JSON_FILE_HELP.search(action.help or ""):
-            json_flags[long[0]] = "text"  # JSON, but perhaps also a file's name
+            json_flags[name] = "object"
+        elif JSON_NAME.search(name) and JSON_HELP.search(told) and not JSON_FILE_HELP.search(told):
+            json_flags[name] = "text"  # JSON, but perhaps also a file's name
     unchecked: dict[str, Any] = {"json": json_flags}
     algorithms = speculative_algorithms(root)
     if algorithms:

@@ -61,7 +61,10 @@ class ServerArgs:
         parser.add_argument("--labels", type=json.loads)
         parser.add_argument("--loader-config", type=str, default="{}")
         parser.add_argument("--cache-config", type=str, help="JSON, or a file: 100%")
-        parser.add_argument("--tuning-file", type=str, help="Path to a JSON file")
+        parser.add_argument("--tuning-config", type=str, help="Path to a JSON file")
+        parser.add_argument("--json-pattern", type=str, help="How JSON may look")
+        parser.add_argument("--backend", choices={"b", "c", "a"})
+        parser.add_argument("--tokenizer-mode", default="auto")
         parser.add_argument("--store-password", type=str, default=os.getenv("STORE_PASSWORD"))
         parser.add_argument("--parts", type=str, nargs="*", default={"b", "a"})
         parser.add_argument("--hook", default=print)
@@ -170,6 +173,8 @@ def test_the_file_describes_the_parser(installation):
     assert flags["--strict"]["names"] == ["--strict", "--no-strict"]
     assert flags["--max-total-tokens"]["type"] == "human_readable_int"
     assert flags["--parts"]["default"] == ["a", "b"]
+    assert flags["--backend"]["choices"] == ["a", "b", "c"]
+    assert flags["--tokenizer-mode"]["default"] == "auto"
 
 
 def test_what_only_the_engine_checks_is_in_the_file(installation):
