@@ -16,6 +16,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_HOME := $(CURDIR)/.cache/ansible
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export LC_ALL := C.UTF-8
 
 .PHONY: help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule benchmark clean
