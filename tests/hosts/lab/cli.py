@@ -9,6 +9,7 @@ import argparse
 import json
 import pathlib
 import shutil
+import signal
 import sys
 
 from lab import host, machine
@@ -71,6 +72,8 @@ def _parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Do what the command line says; the exit status is that of the command."""
     arguments = _parser().parse_args()
+    # `labhosts list | head` is no error.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         return _run(arguments) or 0
     except LabError as error:

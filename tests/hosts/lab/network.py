@@ -30,9 +30,9 @@ def build_bridges() -> None:
 
 
 def remove_bridges() -> None:
-    """Remove both bridges; call it with the lock held, when the last host is gone."""
+    """Remove the bridges that no host is plugged into, of this state folder or another; call it with the lock held."""
     for network in NETWORKS:
-        if exists(network.bridge):
+        if exists(network.bridge) and not list((SYS_NET / network.bridge / "brif").iterdir()):
             run("ip", "link", "delete", network.bridge)
 
 
