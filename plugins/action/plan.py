@@ -19,6 +19,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import 
     hosts_from,
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, from_module, unreachable
+from ansible_collections.ascend.sglang.plugins.plugin_utils.host_variables import HostVariables, of_the_play
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import page, summary
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
     by_host,
@@ -27,6 +28,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
     names_to_resolve,
     needed_paths,
     placements,
+    ports_by_host,
     role_placements,
     write_plan,
 )
@@ -71,15 +73,19 @@ class ActionModule(ActionBase):
 
     def _hosts(self, variables: dict[str, Any]) -> dict[str, Any]:
         try:
-            roles = hosts_from(Variables(variables["groups"], variables["hostvars"], variables))
+            roles = hosts_from(self._variables(variables))
         except CompileError as stopped:
             return {"failed": True, "msg": error_text(stopped.findings)}
         return {"changed": False, "hosts": roles, "placements": role_placements(roles)}
 
+    def _variables(self, variables: dict[str, Any]) -> Variables:
+        hosts = HostVariables(variables["hostvars"], self._loader)
+        return Variables(variables["groups"], hosts, of_the_play(variables, hosts, self._templar))
+
     def _compile(self, variables: dict[str, Any], register: str | None) -> Compiled:
         extra = load_extra_vars(self._loader)
         profile = plain(self._templar.template(extra["profile"])) if "profile" in extra else None
-        source = Variables(variables["groups"], variables["hostvars"], variables)
+        source = self._variables(variables)
         compiled = compile_from(source, profile=None if profile is None else str(profile))
         if register is None:
             return compiled
@@ -103,6 +109,7 @@ class ActionModule(ActionBase):
             "hosts": {role: list(hosts) for role, hosts in compiled.roles.items() if hosts},
             "placements": placements(compiled.plan),
             "by_host": by_host(compiled.plan),
+            "ports": ports_by_host(compiled.plan),
             "entrances": entrances_by_host(compiled.plan),
             "differences": differences(previous, plan) if previous else [],
             "settings": {name: value for name, value in compiled.settings.values.items() if name != "sglang_api_key"},

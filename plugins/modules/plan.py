@@ -122,6 +122,10 @@ placements:
   description: Each host with the fixed groups (C(ascend_sglang), C(ascend_sglang_prefill) and so on) that it belongs in.
   type: list
   returned: success
+ports:
+  description: Host to every port, and every range of ports, that its services listen on.
+  type: dict
+  returned: success
 entrances:
   description: Host to the entrances on it, each with unit and url.
   type: dict

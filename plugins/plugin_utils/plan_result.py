@@ -79,6 +79,14 @@ def role_placements(roles: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     return [{"host": host, "groups": own} for host, own in groups.items()]
 
 
+def ports_by_host(plan: Plan) -> dict[str, list[int | list[int]]]:
+    """Host -> every port that its services listen on, and every range as first and last: to be kept for them."""
+    result: dict[str, list[int | list[int]]] = {}
+    for one in plan.services:
+        result.setdefault(one.host, []).extend([*one.ports.values(), *one.port_ranges.values()])
+    return result
+
+
 def entrances_by_host(plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """Host -> the entrances on it."""
     result: dict[str, list[dict[str, Any]]] = {}
