@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine, Flag
 
@@ -34,7 +34,6 @@ def occurrences(engine: Engine, name: str, value: ArgValue) -> list[list[str]]:
     flag = engine.flag(name)
     if not is_list(value):
         return [_words(flag, value)]
-    assert isinstance(value, Sequence)
     if flag is not None and flag.repeatable:
         if value and all(is_list(each) for each in value):
             return [_words(flag, each) for each in value]
@@ -68,7 +67,7 @@ def argv(engine: Engine, args: Args) -> list[str]:
     return line
 
 
-def is_list(value: object) -> bool:
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a list of values and no text."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
@@ -86,6 +85,5 @@ def _words(flag: Flag | None, value: ArgValue) -> list[str]:
     if isinstance(value, bool) and (value or (flag is not None and flag.bare)):
         return []
     if is_list(value) and not (flag is not None and flag.json and flag.nargs is None):
-        assert isinstance(value, Sequence)
         return [word(each) for each in value]
     return [word(value)]

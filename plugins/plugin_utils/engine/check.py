@@ -170,8 +170,7 @@ def _no_value(flag: Flag, name: str, value: Any, report: _Report) -> Iterator[Pr
 def _unjson(flag: Flag, name: str, value: ArgValue, report: _Report) -> Problem | None:
     """A mapping for a flag that takes no JSON, or one that JSON cannot say."""
     lora = flag.action == "LoRAPath"
-    parts = value if is_list(value) else [value]
-    assert not isinstance(parts, (str, int, float))
+    parts = list(value) if is_list(value) else [value]
     if not flag.json and not lora and any(isinstance(part, Mapping) for part in parts):
         return report(
             "error",
@@ -197,7 +196,7 @@ def _count(flag: Flag, name: str, value: ArgValue, given: list[str], report: _Re
     right = len(given) == flag.nargs if isinstance(flag.nargs, int) else fits.get(flag.nargs, True)
     if right:
         return None
-    nested = is_list(value) and any(is_list(each) for each in value)  # type: ignore[union-attr]
+    nested = is_list(value) and any(is_list(each) for each in value)
     hint = " (a list of lists is for flags that may be repeated)" if nested and not flag.repeatable else ""
     return report(
         "error",

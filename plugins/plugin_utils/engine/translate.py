@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
-from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.arguments import Args, ArgValue, spelled, word
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.arguments import (
+    Args,
+    ArgValue,
+    occurrences,
+    word,
+    words,
+)
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.check import check
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine, Flag
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.naming import nearest_flags
@@ -316,8 +322,11 @@ def _as_spelled(before: _Work, after: _Work, name: str) -> str:
 def _words(engine: Engine, name: str, value: ArgValue) -> Words:
     if not is_flag(name):
         return (word(value),)
-    given = spelled(engine, name.removeprefix("--"), value)
-    return tuple(each if isinstance(each, str) else tuple(each) for each in given)  # type: ignore[return-value]
+    key = name.removeprefix("--")
+    flag = engine.flag(key)
+    if flag is not None and flag.repeatable:
+        return tuple(tuple(each) for each in occurrences(engine, key, value))
+    return tuple(words(engine, key, value))
 
 
 def _pattern_words(pattern: Pattern) -> tuple[str, ...]:

@@ -48,9 +48,7 @@ class _Service:
 
     def _value(self, *names: str) -> ArgValue | None:
         value = next((self.args[name] for name in names if name in self.args), None)
-        if is_list(value) and len(value) == 1:  # type: ignore[arg-type]
-            return value[0]  # type: ignore[index]
-        return value
+        return value[0] if is_list(value) and len(value) == 1 else value
 
     @cached_property
     def tp(self) -> int:
