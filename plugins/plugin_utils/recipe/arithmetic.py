@@ -67,7 +67,7 @@ def _value(node: ast.expr, lookup: Lookup, text: str) -> int:
         case ast.BinOp(left=left, op=operator, right=right):
             return _binary(_value(left, lookup, text), operator, _value(right, lookup, text), text)
         case ast.BoolOp(op=operator, values=values):
-            results = [bool(_value(each, lookup, text)) for each in values]
+            results = (bool(_value(each, lookup, text)) for each in values)
             return int(all(results) if isinstance(operator, ast.And) else any(results))
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return int(_compare(_value(left, lookup, text), operator, _value(right, lookup, text), text))

@@ -86,6 +86,9 @@ def run_all(blocks: Sequence[Block]) -> tuple[list[tuple[Block, Run]], list[Note
     for block in blocks:
         if block.script.dangling is not None:
             notes.append(Note(block.script.dangling, "\\", "nothing follows this backslash"))
+        for line in block.script.blanks:
+            why = "a blank stands behind the backslash: no shell continues the line, but it is read as continued"
+            notes.append(Note(line, "\\ ", why, "warning"))
         if block.kind == "preparation":
             pending.append(block)
             continue

@@ -238,11 +238,16 @@ Statement = Assignment | Command | Declaration | Unset | Pipeline | Chain | Nega
 
 @dataclass(frozen=True)
 class Script:
-    """A parsed block. dangling: the line of a backslash behind the last word, which continues nothing; None if none."""
+    """A parsed block.
+
+    dangling: the line of a backslash behind the last word, which continues nothing; None if none. blanks: lines with a
+    blank behind their backslash, which a shell would not continue; they are read as continued.
+    """
 
     statements: tuple[Statement, ...]
     source: bytes = field(repr=False)
     dangling: int | None = None
+    blanks: tuple[int, ...] = ()
 
     def text(self, start: int, end: int) -> str:
         """The source between two places, continued lines joined."""
@@ -260,6 +265,21 @@ _CONSTRUCTS = {
     "process_substitution": "a process substitution",
     "ansi_c_string": "a string with $'…'",
 }
+# Nodes whose text is read as it stands.
+_WITHOUT_BLANKS = frozenset(
+    {
+        "string",
+        "raw_string",
+        "expansion",
+        "simple_expansion",
+        "arithmetic_expansion",
+        "word",
+        "regex",
+        "extglob_pattern",
+    }
+    | {"heredoc_body", "comment", "c_style_for_statement", "variable_name", "number"}
+)
+_BLANK_BEHIND = re.compile(r"(?<!\\)\\[ \t]+$", re.MULTILINE)
 _EXPANSION = re.compile(r"\$\{(?P<mark>[#!]?)(?P<name>\w+)(?:\[(?P<index>.*?)\](?=[:}]))?(?P<rest>.*)\}", re.DOTALL)
 
 
@@ -271,7 +291,12 @@ def parse(source: str, first_line: int) -> Script:
             f"the Python libraries that parse shell are missing on the controller ({PARSER_ERROR})",
             "Run pip install tree-sitter tree-sitter-bash",
         )
-    text = source.rstrip()
+    blanks = tuple(
+        first_line + number
+        for number, line in enumerate(source.split("\n"))
+        if _BLANK_BEHIND.search(line) and not line.lstrip().startswith("#")
+    )
+    text = _BLANK_BEHIND.sub(r"\\", source).rstrip()
     dangling = None
     if text.endswith("\\") and not text.endswith("\\\\"):
         dangling = first_line + text.count("\n")
@@ -280,7 +305,8 @@ def parse(source: str, first_line: int) -> Script:
     tree = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())).parse(data)
     reader = _Reader(data, first_line)
     reader.refuse_errors(tree.root_node)
-    return Script(reader.statements(tree.root_node.children), data, dangling)
+    reader.refuse_gaps(tree.root_node)
+    return Script(reader.statements(tree.root_node.children), data, dangling, blanks)
 
 
 @dataclass(frozen=True)
@@ -313,6 +339,18 @@ class _Reader:
             f"this is not understood as shell: {_shortened(self.raw(bad) or self.raw(node))}",
             "Correct the line in a copy of the page",
         )
+
+    def refuse_gaps(self, node: tree_sitter.Node) -> None:
+        """Refuse what the grammar passes over without a word, such as an escaped blank that stands alone."""
+        if node.type in _WITHOUT_BLANKS:
+            return
+        place = node.start_byte
+        for child in node.children:
+            gap = self.source[place : child.start_byte]
+            if re.sub(rb"\\\n|\s", b"", gap):
+                raise _stray(self.line(node) + self.source[node.start_byte : place].count(b"\n"), gap.decode())
+            self.refuse_gaps(child)
+            place = child.end_byte
 
     # Statements
 
@@ -376,7 +414,12 @@ class _Reader:
             elif child.type == "file_redirect":
                 redirects.append(self.redirect(child))
             else:
-                words.append(self.word(child))
+                for word in self.words(child):
+                    if words and words[-1].end == word.start:
+                        # The grammar cuts a word in two where bash does not, and the other way round.
+                        words[-1] = _joined([words[-1], word])
+                    else:
+                        words.append(word)
         return Command(tuple(words), self.line(node), tuple(assignments), tuple(redirects))
 
     def redirected(self, node: tree_sitter.Node) -> Statement:
@@ -509,6 +552,33 @@ class _Reader:
 
     # Words
 
+    def words(self, node: tree_sitter.Node) -> Iterator[WordSyntax]:
+        """The words of a node that is one to the grammar: next to braces it joins parts over blanks."""
+        run: list[WordSyntax] = []
+        for part in node.children if node.type == "concatenation" else [node]:
+            for word in self.unblanked(part):
+                if run and word.start != run[-1].end:
+                    yield _joined(run)
+                    run = []
+                run.append(word)
+        yield _joined(run)
+
+    def unblanked(self, node: tree_sitter.Node) -> Iterator[WordSyntax]:
+        if node.type != "word":
+            yield self.word(node)
+            return
+        for found in re.finditer(rb"(?:\\.|[^\s\\])+", self.source[node.start_byte : node.end_byte], re.DOTALL):
+            start, end = node.start_byte + found.start(), node.start_byte + found.end()
+            self.literal(node, quoted=False)
+            yield WordSyntax((Literal(_unescaped(found[0].decode())),), self.line(node), start, end)
+
+    def literal(self, node: tree_sitter.Node, quoted: bool) -> Literal:
+        raw = self.raw(node)
+        if not quoted and re.search(r"(?<!\\)(?:\\\\)*[$`]", raw):
+            # Bash would expand something here that the grammar has not seen.
+            raise self.unknown(node, "this dollar sign or backtick")
+        return Literal(_unescaped(raw), quoted)
+
     def word(self, node: tree_sitter.Node) -> WordSyntax:
         return WordSyntax(tuple(self.pieces(node)), self.line(node), node.start_byte, node.end_byte)
 
@@ -532,9 +602,9 @@ class _Reader:
             case "regex" | "extglob_pattern":
                 yield from self.pattern(node)
             case "word" | "number" | "brace_expression" | "variable_name" | "test_operator":
-                yield Literal(_unescaped(self.raw(node)), quoted)
+                yield self.literal(node, quoted)
             case _ if not node.is_named:
-                yield Literal(_unescaped(self.raw(node)), quoted)
+                yield self.literal(node, quoted)
             case _:
                 raise self.unknown(node, _CONSTRUCTS.get(node.type, node.type.replace("_", " ")))
 
@@ -600,6 +670,17 @@ class _Reader:
             yield Expansion(name, index, "slice", bounds=tuple(rest[1:].split(":")), quoted=quoted)
         else:
             raise self.unknown(node, "an expansion of this form")
+
+
+def _joined(words: Sequence[WordSyntax]) -> WordSyntax:
+    pieces = tuple(piece for word in words for piece in word.pieces)
+    return WordSyntax(pieces, words[0].line, words[0].start, words[-1].end)
+
+
+def _stray(line: int, text: str) -> RecipeError:
+    return RecipeError(
+        line, f"this is not understood as shell: {text.strip()!r}", "Correct the line in a copy of the page"
+    )
 
 
 def _unescaped(text: str) -> str:
