@@ -115,13 +115,18 @@ def _place_on_host(host: str, claims: Sequence[PortClaim]) -> tuple[list[tuple[P
         error(
             "port-range",
             f"host {host}",
-            f"{claim} would listen on port {max(claim.ports(base))}",
-            "Choose a lower port",
+            f"{claim} would listen on port {_outside(claim, base)}",
+            f"Choose a port from 1 to {LAST_PORT}",
         )
         for claim, base in bases
-        if max(claim.ports(base)) > LAST_PORT
+        if _outside(claim, base) is not None
     ]
     return bases, findings
+
+
+def _outside(claim: PortClaim, base: int) -> int | None:
+    """A port of the claim that is no port number."""
+    return next((port for port in claim.ports(base) if not 1 <= port <= LAST_PORT), None)
 
 
 def place_npus(

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from ansible_collections.ascend.sglang.plugins.plugin_utils.command import argv, page_side, planned_side
+from ansible_collections.ascend.sglang.plugins.plugin_utils.command import argv, filled, page_side, planned_side
 from ansible_collections.ascend.sglang.plugins.plugin_utils.deviations import Command, Deviation, Reasons, compare
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
+from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import Context
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Benchmark
 from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service, Word
@@ -36,25 +37,32 @@ class PlannedBenchmark:
 
 
 def build(
-    benchmark: Benchmark, entrance: Service, *, python: str, api_key: bool
+    benchmark: Benchmark, entrance: Service, *, python: str, paths: Mapping[str, str], api_key: bool
 ) -> tuple[PlannedBenchmark, list[Deviation]]:
-    """The benchmark on the entrance's own host, and where it differs from the page's."""
+    """The benchmark on the entrance's own host, and where it differs from the page's.
+
+    paths: model_path and draft_model_path.
+    """
     reasons = Reasons()
-    args: dict[str, Plain] = dict(benchmark.args)
-    url = urlsplit(entrance.url)
-    for name, value in (("host", url.hostname), ("port", url.port)):
+    fill = Context(texts=paths, addresses={}, lists={})
+    given = filled(benchmark.args, fill, {}, 0)
+    args: dict[str, Plain] = dict(given)
+    # bench_serving puts --host into a URL as it is, so an IPv6 address keeps its brackets.
+    host, _colon, port = urlsplit(entrance.url).netloc.rpartition(":")
+    for name, value in (("host", host), ("port", int(port))):
         if args.get(name) != value:
             args[name] = value
             reasons.note_flag(name, "benchmark-entrance")
     unset = tuple(dict.fromkeys((*benchmark.unset, *KEPT_OUT)))
     for name in unset[len(benchmark.unset) :]:
         reasons.note("unset", name, "environment-kept-out")
-    env: dict[str, Any] = dict(benchmark.env)
+    given_env = filled(benchmark.env, fill, {}, 0)
+    env: dict[str, Any] = dict(given_env)
     if api_key:
         # bench_serving sends this variable as the bearer token.
         env["OPENAI_API_KEY"] = dict(SECRET_API_KEY)
         reasons.note("env", "OPENAI_API_KEY", "override")
-    page = Command(page_side(benchmark.args, {}, _NO_GRAMMAR), benchmark.env, benchmark.unset)
+    page = Command(page_side(given, {}, _NO_GRAMMAR), given_env, benchmark.unset)
     planned = Command(planned_side(args, _NO_GRAMMAR), env, unset)
     command = (python, "-m", benchmark.module, *argv(args, _NO_GRAMMAR))
     deviations = list(compare(page, planned, reasons, host=entrance.host, role="benchmark"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import Address
@@ -21,12 +22,13 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.command import (
 from ansible_collections.ascend.sglang.plugins.plugin_utils.deviations import Command, Deviation, Reasons, compare
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error
 from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import Context
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import check_launch
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import check_launch, whole
 from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
     BOOTSTRAP_PORT,
     HCCL_PORT,
     HTTP_PORT,
     STORE_URL,
+    ZBAL_PORT,
     ZBAL_URL,
     Seat,
     trailing_port,
@@ -72,6 +74,7 @@ def build(seat: Seat, around: Surroundings) -> tuple[Service, list[Deviation], l
     reasons = launch.reasons.copy()
     args, findings = _args(seat, around, fill, reasons)
     env = _env(seat, around, fill, reasons, args)
+    findings += _users_zbal(seat, env)
     source = _source(seat, around, reasons)
     if seat.rank == 0 and index == 0:
         # What is wrong with one service of a role is wrong with all of them.
@@ -139,9 +142,7 @@ def _args(seat: Seat, around: Surroundings, fill: Context, reasons: Reasons) -> 
         put_after(args, "disaggregation-bootstrap-port", "disaggregation-transfer-backend", TRANSFER_BACKEND)
         reasons.note_flag("disaggregation-transfer-backend", "transfer-backend")
     first = around.npus[(seat.host.name, seat.owner)][0]
-    if first and "base-gpu-id" not in args:
-        put_after(args, "tp-size", "base-gpu-id", first)
-        reasons.note_flag("base-gpu-id", "npu-range")
+    _derive(args, "base-gpu-id", first, 0, "tp-size", reasons, "npu-range")
     if around.api_key:
         args["api-key"] = dict(SECRET_API_KEY)
         reasons.note_flag("api-key", "override")
@@ -149,10 +150,10 @@ def _args(seat: Seat, around: Surroundings, fill: Context, reasons: Reasons) -> 
 
 
 def _derive(
-    args: dict[str, Plain], name: str, value: Plain, default: Plain, anchor: str, reasons: Reasons, reason: str
+    args: dict[str, Plain], name: str, value: int, default: int, anchor: str, reasons: Reasons, reason: str
 ) -> None:
-    """Set a flag to its derived value, unless the program would take that value anyway."""
-    if args.get(name, default) != value:
+    """Set a number to its derived value, unless the program would take that value anyway."""
+    if whole(args.get(name), default) != value:
         put_after(args, anchor, name, value)
         reasons.note_flag(name, reason)
 
@@ -181,12 +182,8 @@ def _rendezvous(seat: Seat, around: Surroundings, args: dict[str, Plain], reason
         reasons.note_flag("dist-init-addr", "multi-node-rendezvous")
         return []
     if "dist-init-addr" in seat.launch.user_args:
-        wanted = head.with_port(port)
-        if here == wanted:
-            return []
-        what = f"{here} is not at rank 0 of {seat.instance.name}, {seat.instance.head.name} ({head.text})"
         where = f"sglang_{seat.launch.role}_args.dist-init-addr"
-        return [error("rendezvous", where, what, f"Leave it out, or give {head.in_url} with the port that you want")]
+        return _users_address(seat, where, str(here).rpartition(":")[0], str(here), f"{_HEAD}:{port}")
     if seat.multi_node and here != head.with_port(port):
         same_port = trailing_port(here, -1) == port
         args["dist-init-addr"] = head.with_port(port)
@@ -195,6 +192,18 @@ def _rendezvous(seat: Seat, around: Surroundings, args: dict[str, Plain], reason
         args["dist-init-addr"] = f"{str(here).rpartition(':')[0]}:{port}"
         reasons.note_flag("dist-init-addr", "port-moved")
     return []
+
+
+_HEAD = "<head_address>"
+
+
+def _users_address(seat: Seat, where: str, host: str, text: str, example: str) -> list[Finding]:
+    """An error where an address that the user gave for all ranks to meet at is not rank 0's."""
+    head = seat.instance.head
+    if host == head.address.in_url or (not seat.multi_node and addresses.is_loopback(host.strip("[]"))):
+        return []
+    what = f"{text} is not at rank 0 of {seat.instance.name}, {head.name} ({head.address.text})"
+    return [error("rendezvous", where, what, f"Leave it out, or write {example} with the port that you want")]
 
 
 def _needs_data_address(seat: Seat, around: Surroundings) -> bool:
@@ -233,7 +242,11 @@ def _users_host(seat: Seat, given: str, *, must_be_reachable: bool) -> list[Find
 def _reachable(seat: Seat, args: Mapping[str, Plain]) -> Address:
     """The address at which this process answers HTTP."""
     given = str(args.get("host", "127.0.0.1"))
-    return seat.host.address if addresses.is_wildcard(given) else addresses.parse(given)
+    try:
+        return seat.host.address if addresses.is_wildcard(given) else addresses.parse(given)
+    except addresses.AddressError:
+        # Reported as the user's host, or the profile's, already.
+        return seat.host.address
 
 
 def _env(
@@ -273,11 +286,22 @@ def _zbal(seat: Seat, around: Surroundings, env: Mapping[str, Plain], derive_to:
     """The store of an instance's ranks: on loopback for one node, at rank 0's address for several."""
     text = str(env[ZBAL_URL])
     port = around.of_head(seat).ports["zbal"]
+    if ZBAL_URL in seat.launch.user_env:
+        return  # a user's port does not move, and a wrong address is an error
     if seat.multi_node:
         wanted = seat.instance.head.address.url(port, "tcp")
         derive_to(wanted, "zbal-multi-node" if trailing_port(text, -1) == port else "port-moved")
     elif trailing_port(text, -1) != port:
         derive_to(f"{text.rpartition(':')[0]}:{port}", "port-moved")
+
+
+def _users_zbal(seat: Seat, env: Mapping[str, str]) -> list[Finding]:
+    if ZBAL_URL not in seat.launch.user_env or ZBAL_URL not in env:
+        return []
+    where = f"sglang_{seat.launch.role}_env.{ZBAL_URL}"
+    return _users_address(
+        seat, where, urlsplit(env[ZBAL_URL]).netloc.rpartition(":")[0], env[ZBAL_URL], f"tcp://{_HEAD}:{ZBAL_PORT}"
+    )
 
 
 def local_sources(paths: tuple[str, ...], found: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text, errors
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Variables, compile_from
+from ansible_collections.ascend.sglang.plugins.plugin_utils.host_variables import HostVariables
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
 
 
@@ -20,8 +21,10 @@ def plan_of(name: str, groups: Any, hostvars: Any, profile: str | None) -> Plan:
     """
     if not isinstance(groups, Mapping) or not all(hasattr(hostvars, part) for part in ("__getitem__", "__iter__")):
         raise TypeError(f"ascend.sglang.{name}: expected `groups | ascend.sglang.{name}(hostvars)`, not {groups!r}")
+    # Ansible's hostvars have raw_get; a mapping that somebody built has not.
+    hosts = HostVariables(hostvars, getattr(hostvars, "_loader", None)) if hasattr(hostvars, "raw_get") else hostvars
     try:
-        plan = compile_from(Variables(groups, hostvars, {}), profile=profile).plan
+        plan = compile_from(Variables(groups, hosts, {}), profile=profile).plan
     except CompileError as stopped:
         raise ValueError(f"ascend.sglang.{name}: {stopped}") from stopped
     if errors(plan.findings):

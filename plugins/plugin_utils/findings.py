@@ -54,7 +54,7 @@ def warning(check: str, where: str, what: str, do: str = "") -> Finding:
 
 
 class CompileError(Exception):
-    """Raised by a pass that cannot go on. Holds every finding known by then, at least one of them an error."""
+    """Raised by a pass that cannot go on. Holds every finding that the pass knew by then."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)

@@ -8,7 +8,8 @@ Knows the shape of Ansible's `groups` and `hostvars` and nothing else of Ansible
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Hos
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Inputs, Plan, compile_plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile_files import Choice, catalogue, choose
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME, ROLES
-from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, plain
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, describe, plain
 
 OWN_PROFILES = Path(__file__).parents[2] / "profiles"
 SECRET_SET = "(set)"
@@ -40,18 +41,27 @@ class Compiled:
 
 
 class Variables:
-    """The settings among Ansible's variables, host by host, each host asked once.
+    """The settings among Ansible's variables, host by host, each evaluated once.
 
-    hostvars: Ansible's own, whose values may be templates; values: variables outside any host, as name to value.
+    hostvars: host name -> its variables, where asking for one may raise; play: settings that stand in the play rather
+    than with any host (its vars, a role's parameters). They hold for every host, as they do for every task.
     """
 
-    def __init__(self, groups: Mapping[str, Any], hostvars: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    def __init__(
+        self, groups: Mapping[str, Any], hostvars: Mapping[str, Mapping[str, Any]], play: Mapping[str, Any]
+    ) -> None:
         self._hostvars = hostvars
         self._hosts: dict[str, dict[str, Plain]] = {}
+        self._secrets: dict[tuple[str, str], Plain] = {}
         self.groups: dict[str, list[str]] = {
             str(name): [str(host) for host in members] for name, members in groups.items()
         }
-        self.elsewhere = {name: _secret(name, plain(values[name])) for name in BY_NAME if name in values}
+        self._play = {name: plain(value) for name, value in play.items() if name in BY_NAME}
+
+    @property
+    def play(self) -> dict[str, Plain]:
+        """The play's settings, secrets as whether they are set."""
+        return {name: _secret(name, value) for name, value in self._play.items()}
 
     def host(self, name: str) -> dict[str, Plain]:
         """Settings of one host, as builtins. Raises CompileError naming a variable that cannot be evaluated."""
@@ -60,19 +70,28 @@ class Variables:
         return self._hosts[name]
 
     def _read(self, name: str) -> dict[str, Plain]:
-        found = {}
+        found: dict[str, Plain] = {}
         variables = self._hostvars[name]
-        for key in variables:
-            if str(key).startswith("sglang_") or key == "ansible_host":
-                try:
-                    found[str(key)] = _secret(str(key), plain(variables[key]))
-                # Whatever a template raises (Ansible's own errors, Jinja's, a filter's), the user needs its name.
-                except Exception as problem:
-                    what = f"its value cannot be evaluated: {problem}"
-                    raise CompileError(
-                        [error("template", f"host {name}, {key}", what, "Correct the variable")]
-                    ) from problem
+        for key in map(str, variables):
+            if key in BY_NAME and key not in self._play:
+                found[key] = self._one(name, variables, key)
+            elif key.startswith("sglang_"):
+                found[key] = None  # no setting: only its name is of interest
+        for key, value in {**found, **self._play}.items():
+            if key in BY_NAME and BY_NAME[key].secret:
+                self._secrets[(name, key)] = value
+            found[key] = _secret(key, value)
+        if not found.get("sglang_data_address") and "ansible_host" in variables:
+            found["ansible_host"] = self._one(name, variables, "ansible_host")
         return found
+
+    def _one(self, host: str, variables: Mapping[str, Any], key: str) -> Plain:
+        try:
+            return plain(variables[key])
+        # Whatever a template raises (Ansible's own errors, Jinja's, a filter's), the user needs its name.
+        except Exception as problem:
+            what = f"its value cannot be evaluated: {problem}"
+            raise CompileError([error("template", f"host {host}, {key}", what, "Correct the variable")]) from problem
 
     def inventory(self, names: Mapping[str, str]) -> Inventory:
         """All groups, and the variables of the hosts in the named ones."""
@@ -81,14 +100,55 @@ class Variables:
 
     def group_names(self) -> tuple[dict[str, str], list[Finding]]:
         """The role's group names: `sglang_groups`, from wherever it is set."""
-        setting = self.elsewhere.get("sglang_groups")
-        if setting is None:
-            standard = [host for role in ROLES for host in self.groups.get(role, ())]
-            hosts = standard or self.groups.get("all", [])
-            setting = next((value for host in hosts if (value := self.host(host).get("sglang_groups")) is not None), {})
-        typed, findings = cluster_settings.gather(Inventory({}, {}), {}, {"sglang_groups": setting})
+        typed, findings = cluster_settings.gather(Inventory({}, {}), {}, {"sglang_groups": self._groups_setting()})
         names, found = inventory.group_names(typed.mapping("sglang_groups"))
         return names, [*findings, *found]
+
+    def _groups_setting(self) -> Plain:
+        if "sglang_groups" in self._play:
+            return self._play["sglang_groups"]
+        usual = [host for role in ROLES for host in self.groups.get(role, ())]
+        # The setting may stand with a group that only the setting names. Other hosts are asked only where need be.
+        whole = any(
+            all(self.groups.get(role) for role in roles) for roles in (("prefill", "decode", "router"), ("mixed",))
+        )
+        for host in dict.fromkeys([*usual, *([] if whole else self.groups.get("all", ()))]):
+            variables = self._hostvars[host]
+            if "sglang_groups" in variables:
+                value = self._one(host, variables, "sglang_groups")
+                if value:
+                    return value
+        return {}
+
+    def secret_problems(self, hosts: Iterable[str]) -> Iterator[Finding]:
+        """What is wrong with secrets, in words that do not tell them. All hosts share one value."""
+        for setting in (one for one in BY_NAME.values() if one.secret):
+            values = {host: self._secrets.get((host, setting.name)) or "" for host in hosts}
+            if not any(values.values()):
+                continue
+            first = next(host for host, value in values.items() if value)
+            other = next((host for host, value in values.items() if value != values[first]), None)
+            if other is not None:
+                what = f"host {other} has {'another value than' if values[other] else 'none, and'} host {first}"
+                what += "" if values[other] else " has one"
+                yield error("setting-differs", setting.name, what, "Set it once, in the group_vars of all")
+            elif not isinstance(values[first], str):
+                yield error(
+                    "setting-type", setting.name, f"text is needed, not {_kind(values[first])}", setting.meaning
+                )
+            elif not _PRINTABLE.fullmatch(str(values[first])):
+                what = "it has spaces, line feeds or other characters that a header of HTTP cannot have"
+                do = "Give it without them: `ansible-vault encrypt_string` takes a line feed at the end along"
+                yield error("setting-type", setting.name, what, do)
+
+
+# What may stand in an Authorization header without being encoded.
+_PRINTABLE = re.compile(r"[!-~]+")
+
+
+def _kind(value: Plain) -> str:
+    """The kind of a secret that is no text, without its value."""
+    return "a number" if isinstance(value, (int, float)) else describe(value)
 
 
 def _secret(name: str, value: Plain) -> Plain:
@@ -111,11 +171,13 @@ def compile_from(
     stop_on_errors(findings)
     source = variables.inventory(names)
     everybody = {role: tuple(source.groups.get(group, ())) for role, group in names.items()}
-    first, _later = cluster_settings.gather(source, everybody, variables.elsewhere)
+    first, early = cluster_settings.gather(source, everybody, variables.play)
+    stop_on_errors([one for one in early if one.check == "setting-type"])
     choice = _choice(first, profile)
     roles, findings = inventory.members(source, names, choice.profile)
-    settings, more = cluster_settings.gather(source, roles, variables.elsewhere)
-    findings = [*found, *findings, *more]
+    settings, more = cluster_settings.gather(source, roles, variables.play)
+    everyone = dict.fromkeys(host for hosts in roles.values() for host in hosts)
+    findings = [*found, *findings, *more, *variables.secret_problems(everyone)]
     if any(one.check == "setting-type" for one in findings) or not any(roles.values()):
         stop_on_errors(findings)
     plan = _compile(
@@ -126,7 +188,7 @@ def compile_from(
 
 
 def hosts_from(variables: Variables) -> dict[str, list[str]]:
-    """The hosts of each role as the inventory has them, whatever the profile. Raises CompileError when there is none."""
+    """The hosts of each role as the inventory has them, whatever the profile. Raises CompileError without any."""
     names, findings = variables.group_names()
     stop_on_errors(findings)
     roles = {role: list(variables.groups.get(group, ())) for role, group in names.items()}

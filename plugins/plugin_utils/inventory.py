@@ -9,7 +9,7 @@ Order is the inventory's everywhere: nothing here sorts, and nothing looks at `-
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
@@ -35,10 +35,15 @@ class Inventory:
 
 @dataclass(frozen=True)
 class Host:
-    """A host of the cluster. `assumed`: the interface is a default that deploy replaces by the host's own."""
+    """A host of the cluster.
+
+    borrowed: the data address is the one that Ansible connects to, for want of a setting; assumed: the interface is a
+    default that deploy replaces by the host's own.
+    """
 
     name: str
     address: Address
+    borrowed: bool
     interface: str
     assumed: bool
     npus: int
@@ -79,14 +84,17 @@ def members(
     """The hosts of each role that the profile starts; a group that is missing or empty is a finding."""
     found: dict[str, tuple[str, ...]] = {}
     findings: list[Finding] = []
-    for role in profile.roles:
+    wanted = ("prefill", "decode", "router") if profile.disaggregated else ("mixed",)
+    for role in wanted:
         hosts = tuple(inventory.groups.get(names[role], ()))
         found[role] = hosts
         if not hosts:
             findings.append(_no_hosts(inventory, role, names[role], profile))
-    # A mixed profile has no router of its own; the inventory decides whether there is one.
-    if "router" not in profile.roles and inventory.groups.get(names["router"]):
-        found["router"] = tuple(inventory.groups[names["router"]])
+    if not profile.disaggregated:
+        findings += _optional_router(inventory, names["router"])
+        # Only the inventory decides whether mixed instances have a router.
+        if inventory.groups.get(names["router"]):
+            found["router"] = tuple(inventory.groups[names["router"]])
     if len(found.get("router", ())) > 1:
         findings.append(
             error(
@@ -99,12 +107,30 @@ def members(
     return found, findings
 
 
+def _optional_router(inventory: Inventory, group: str) -> list[Finding]:
+    """What is said of the router of mixed instances where there is none, and one may have been meant."""
+    if group in inventory.groups:
+        return []
+    if group != "router":
+        what = "there is no such group, and sglang_groups.router names it"
+        return [error("groups", f"group {group}", what, nearest(group, _others(inventory)) or "Correct sglang_groups")]
+    meant = nearest(group, _others(inventory))
+    if not meant:
+        return []
+    do = f"{meant} Name it in sglang_groups.router"
+    return [warning("groups", "group router", "there is no such group, so there is no router", do)]
+
+
+def _others(inventory: Inventory) -> list[str]:
+    return [name for name in inventory.groups if name not in ("all", "ungrouped")]
+
+
 def _no_hosts(inventory: Inventory, role: str, group: str, profile: Profile) -> Finding:
     where = f"group {group}"
     kind = "prefill, decode and router hosts" if profile.disaggregated else "mixed hosts"
     if group in inventory.groups:
         return error("groups", where, "it has no host", f"Profile {profile.name} needs {kind}: add hosts to the group")
-    others = [name for name in inventory.groups if name not in ("all", "ungrouped")]
+    others = _others(inventory)
     hint = nearest(group, others)
     there = f"the inventory has {', '.join(others) or 'no groups'}"
     do = f"Profile {profile.name} needs {kind}: add the group, or name yours in sglang_groups.{role}"
@@ -124,19 +150,20 @@ def cluster(
         if host is not None:
             hosts[name] = host
     findings += unknown((key for name in names for key in inventory.variables.get(name, {})), "the inventory")
-    findings += [*_shared_addresses(hosts), *_assumed_interfaces(hosts)]
+    findings += [*_shared_addresses(hosts), *_addresses_elsewhere(hosts, facts)]
+    findings += [*_borrowed_addresses(hosts), *_assumed_interfaces(hosts)]
     return Cluster(roles, hosts), findings
 
 
 def _host(name: str, variables: Mapping[str, Plain], facts: HostFacts | None) -> tuple[Host | None, list[Finding]]:
     values, findings = read(variables, HOST_SETTINGS, f"host {name}")
-    address, found = _address(name, values["sglang_data_address"], variables.get("ansible_host"))
+    address, borrowed, found = _address(name, values["sglang_data_address"], variables.get("ansible_host"))
     findings += found
     if address is None:
         return None, findings
     interface, assumed, found = _interface(name, values["sglang_interface"], address, facts)
     findings += found
-    return Host(name, address, interface, assumed, *_numbers(values)), findings
+    return Host(name, address, borrowed, interface, assumed, *_numbers(values)), findings
 
 
 def _numbers(values: Mapping[str, Plain]) -> tuple[int, int | None, int | None, int | None]:
@@ -152,28 +179,38 @@ def _numbers(values: Mapping[str, Plain]) -> tuple[int, int | None, int | None, 
     )
 
 
-def _address(name: str, given: Plain, ansible_host: Plain) -> tuple[Address | None, list[Finding]]:
+def _address(name: str, given: Plain, ansible_host: Plain) -> tuple[Address | None, bool, list[Finding]]:
+    """The data address, whether it is Ansible's for want of a better, and what is wrong with it."""
     where = f"host {name}"
     findings: list[Finding] = []
+    assumed = False
     text, setting = given, "sglang_data_address"
     if not text:
         # Without ansible_host Ansible connects to the inventory's name, which may itself be an address.
         text, setting = ansible_host or name, "ansible_host" if ansible_host else "its name in the inventory"
         if not isinstance(text, str) or not addresses.is_ip(text):
             what = f"no data address: sglang_data_address is not set and {setting} ({text}) is no address"
-            return None, [
-                error("data-address", where, what, "Set sglang_data_address to the address that the other hosts use")
-            ]
-        what = f"sglang_data_address is not set; {setting} ({text}) is used for all traffic"
-        findings.append(warning("data-address", where, what, "Set it where management and data networks differ"))
+            return (
+                None,
+                False,
+                [error("data-address", where, what, "Set sglang_data_address to the address that the other hosts use")],
+            )
+        assumed = True
     try:
         address = addresses.parse(str(text))
     except AddressError as problem:
-        return None, [
-            error(
-                "data-address", f"{where}, {setting}", str(problem), "Give the host's own address in the data network"
-            )
-        ]
+        return (
+            None,
+            assumed,
+            [
+                error(
+                    "data-address",
+                    f"{where}, {setting}",
+                    str(problem),
+                    "Give the host's own address in the data network",
+                )
+            ],
+        )
     why = addresses.unusable(address)
     if why:
         findings.append(
@@ -184,7 +221,7 @@ def _address(name: str, given: Plain, ansible_host: Plain) -> tuple[Address | No
                 "Give the host's own address in the data network",
             )
         )
-    return address, findings
+    return address, assumed, findings
 
 
 def _interface(name: str, given: Plain, address: Address, facts: HostFacts | None) -> tuple[str, bool, list[Finding]]:
@@ -195,14 +232,8 @@ def _interface(name: str, given: Plain, address: Address, facts: HostFacts | Non
         do = f"Give one interface by its exact name{there}, or leave sglang_interface out: it is looked up on the host"
         return interface, False, [error("interface", f"{where}, sglang_interface", problem, do)]
     if facts is None:
-        if interface:
-            return interface, False, []
-        what = f"its interface is not known before the host is asked; {ASSUMED_INTERFACE} is assumed here"
-        return (
-            ASSUMED_INTERFACE,
-            True,
-            [warning("interface", where, what, "deploy looks it up, or set sglang_interface")],
-        )
+        # One warning for all hosts follows: see _assumed_interfaces.
+        return (interface, False, []) if interface else (ASSUMED_INTERFACE, True, [])
     return _interface_on_host(where, interface, address, facts)
 
 
@@ -278,11 +309,40 @@ def _shared_addresses(hosts: Mapping[str, Host]) -> list[Finding]:
     ]
 
 
+def _addresses_elsewhere(hosts: Mapping[str, Host], facts: Mapping[str, HostFacts]) -> Iterator[Finding]:
+    """An error for a data address that another host has as well: a bridge's, which is the same on every host."""
+    owners: dict[str, list[str]] = {}
+    for name, own in facts.items():
+        for interface in own.interfaces.values():
+            for address in interface.addresses:
+                owners.setdefault(address, []).append(name)
+    for host in hosts.values():
+        others = [name for name in owners.get(host.address.text, ()) if name != host.name]
+        if others:
+            what = f"its data address {host.address.text} is on {', '.join(others)} too"
+            do = "Give the host an address that no other host has, in the data network"
+            yield error("data-address", f"host {host.name}", what, do)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Hosts in a message about all of them: the first few."""
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _borrowed_addresses(hosts: Mapping[str, Host]) -> list[Finding]:
+    names = [host.name for host in hosts.values() if host.borrowed]
+    if not names:
+        return []
+    what = "sglang_data_address is not set, so the address that Ansible connects to carries all traffic"
+    do = "Set sglang_data_address where management and data networks differ"
+    return [warning("data-address", f"hosts {_some(names)}", what, do)]
+
+
 def _assumed_interfaces(hosts: Mapping[str, Host]) -> list[Finding]:
     """One warning for all hosts: offline this is the rule, not the exception."""
     names = [host.name for host in hosts.values() if host.assumed]
     if not names:
         return []
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     what = f"their interface is not known before they are asked; {ASSUMED_INTERFACE} is assumed here"
-    return [warning("interface", f"hosts {shown}", what, "deploy looks it up on the hosts, or set sglang_interface")]
+    do = "deploy looks it up on the hosts, or set sglang_interface"
+    return [warning("interface", f"hosts {_some(names)}", what, do)]

@@ -46,4 +46,5 @@ class Context:
         if name in self.addresses:
             address = self.addresses[name]
             return address.in_url if before_port else address.text
-        return self.texts[name]
+        # A profile has been checked; in a user's own value (a chat template, say) `<tool_call>` is what it is.
+        return self.texts.get(name, f"<{name}>")

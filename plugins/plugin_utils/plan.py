@@ -31,13 +31,14 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import (
     Finding,
     error,
     errors,
-    stop_on_errors,
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Cluster, Inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch, launch
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch, launch, whole
 from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
+    BOOTSTRAP_PORT,
+    HTTP_PORT,
     Seat,
     bootstrap_port,
     grown,
@@ -143,11 +144,9 @@ def compile_plan(inputs: Inputs) -> Plan:
     found += findings
     layout, findings = topology.build(inputs.profile, counts, cluster)
     found += [*findings, *plan_checks.settings(inputs.profile, inputs.settings)]
-    stop_on_errors(found)
-    if layout is None:
-        raise CompileError(
-            [*found, error("plan", "the inventory", "no plan can be made of it", "See the other errors")]
-        )
+    # A role without hosts is inventory.members' finding, and the caller's to report.
+    if layout is None or errors(found):
+        raise CompileError(found)
     return _plan(inputs, cluster, layout, launches, found)
 
 
@@ -181,6 +180,7 @@ def _plan(
     settings, profile = inputs.settings, inputs.profile
     places = seats(layout, launches)
     python = settings.text("sglang_python")
+    paths = {name: settings.text(f"sglang_{name}") for name in ("model_path", "draft_model_path")}
     dedicated = profile.disaggregated and settings.text("sglang_store") == "dedicated" and layout.router is not None
     ports, npus = _allocate(places, layout, launches, cluster, found, dedicated=dedicated)
     page_store = layout.of_role("prefill")[0].head.address if profile.disaggregated else None
@@ -212,6 +212,7 @@ def _plan(
             own,
             _workers(layout, places, instances),
             python=python,
+            paths=paths,
             ready_timeout=settings.number("sglang_ready_timeout"),
             api_key=inputs.api_key,
         )
@@ -237,7 +238,9 @@ def _plan(
     )
     planned = None
     if profile.benchmark is not None:
-        planned, differs = benchmark.build(profile.benchmark, plan.entrances[0], python=python, api_key=inputs.api_key)
+        planned, differs = benchmark.build(
+            profile.benchmark, plan.entrances[0], python=python, paths=paths, api_key=inputs.api_key
+        )
         deviations += differs
     found += plan_checks.entrances(services)
     found += plan_checks.hosts(inputs.facts, services, settings, plan.engine, profile.router_engine)
@@ -316,17 +319,17 @@ def _workers(
     workers = []
     for one in instances:
         seat = heads[(one.role, one.index)]
-        body, page_engine_port = seat.launch.profile, router_service.PORT
-        page_port = body.args.get("port", page_engine_port)
+        body = seat.launch.profile
+        page_port = whole(body.args.get("port"), HTTP_PORT) + grown(seat.launch, "port", one.index)
         prefill = one.role == "prefill"
-        base = body.args.get("disaggregation-bootstrap-port", 8998)
+        base = whole(body.args.get("disaggregation-bootstrap-port"), BOOTSTRAP_PORT)
         workers.append(
             router_service.Worker(
                 role=one.role,
                 url=one.url,
                 bootstrap=one.bootstrap_port,
-                page_url=seat.host.address.url(int(str(page_port)) + grown(seat.launch, "port", one.index)),
-                page_bootstrap=int(str(base)) + grown(seat.launch, "disaggregation-bootstrap-port", one.index)
+                page_url=f"{one.url.rpartition(':')[0]}:{page_port}",
+                page_bootstrap=base + grown(seat.launch, "disaggregation-bootstrap-port", one.index)
                 if prefill
                 else None,
                 user_set="port" in seat.launch.user_args

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 REASONS: dict[str, str] = {
     # The argument parsers of both SGLang versions: `--moe-dense-tp` is accepted as an abbreviation only.
-    "flag-in-full": "The page abbreviates the flag; an abbreviation may become ambiguous in the next version.",
+    "flag-in-full": "The page abbreviates the flag or uses its other name; the plan has the one full name.",
     # Observed: four recipes leave the JSON unquoted and the shell tears it into words.
     "json-one-argument": "The page leaves the JSON unquoted, so that the shell tears it apart; it is one argument.",
     # Observed: without these a two-node instance fails on both nodes ("Empty address string").

@@ -20,6 +20,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar impor
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.problem import Problem
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.translate import translate
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.values import check_values
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.wordtypes import integer
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import RoleProfile
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME
@@ -27,7 +28,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain,
 
 # Variables that redirect a service's traffic when they are set somewhere on the host; none of them reaches a service.
 KEPT_OUT = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
-KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP", "ASCEND_LAUNCH_BLOCKING")
+KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP")
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -60,13 +61,15 @@ _DERIVED_VARIABLES: Mapping[str, str] = {
     "HCCL_SOCKET_IFNAME": "Set sglang_interface on the host",
     "GLOO_SOCKET_IFNAME": "Set sglang_interface on the host",
 }
+# Variables whose value the compiler calculates with.
+_PORTS = frozenset({"HCCL_IF_BASE_PORT"})
 
 
 @dataclass(frozen=True)
 class RoleLaunch:
     """The launch of a role: arguments and environment with placeholders, and why they are not the page's.
 
-    user_args, user_env: names that the user set or removed.
+    user_args, user_env: names that the user set or removed, flags by their one full name.
     """
 
     profile: RoleProfile
@@ -84,9 +87,14 @@ class RoleLaunch:
         return self.profile.role
 
     def integer(self, name: str, default: int) -> int:
-        """The value of a whole-number flag."""
-        value = self.args.get(name, default)
-        return int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else default
+        """The value of a whole-number flag; the default also where it is no number, which is reported elsewhere."""
+        return whole(self.args.get(name), default)
+
+
+def whole(value: Plain, default: int) -> int:
+    """A flag's value as the number that the program reads in it. A list of one value is that value."""
+    number = integer(value[0] if isinstance(value, list) and len(value) == 1 else value)
+    return default if number is None else number
 
 
 def launch(
@@ -109,18 +117,24 @@ def launch(
             reasons.note_flag(name, "flag-in-full")
         elif spelling.words is not None:
             reasons.note_flag(name, "json-one-argument")
-    translated: dict[str, Any] = translation.args
+    translated = _in_full(translation.args, engine, reasons)
     args, found = _override_args(translated, user_args, engine, profile.role, reasons)
     findings += found
     env, found = _override_env(translation.env, user_env, profile.role, reasons)
     findings += found
-    unset = list(profile.unset)
+    unset = []
+    for name in profile.unset:
+        if name in env and name in user_env:
+            reasons.note("unset", name, "override")
+        else:
+            unset.append(name)
     for name in KEPT_OUT if profile.role in ("router", "benchmark") else KEPT_OUT_OF_ENGINES:
         if name not in unset:
             unset.append(name)
             reasons.note("unset", name, "environment-kept-out")
+    named = frozenset(_full_name(engine, name) for name in user_args)
     return RoleLaunch(
-        profile, page_engine, engine, args, env, tuple(unset), frozenset(user_args), frozenset(user_env), reasons
+        profile, page_engine, engine, args, env, tuple(unset), named, frozenset(user_env), reasons
     ), findings
 
 
@@ -161,25 +175,75 @@ def _override_args(
     findings: list[Finding] = []
     where = f"sglang_{role}_args"
     checked: dict[str, Plain] = {}
-    for name, value in user.items():
+    # Sorted, because the order in which somebody writes a mapping means nothing: equal settings give equal plans.
+    for given in sorted(user):
+        name, value = _canonical(engine, given, user[given])
         flag = engine.flag(name)
         if name in _SECRET_FLAGS:
             do = "Leave it out; the one secret that the collection can pass is sglang_api_key"
-            findings.append(error("secret", f"{where}.{name}", "a secret would stand on the command line", do))
+            findings.append(error("secret", f"{where}.{given}", "a secret would stand on the command line", do))
         elif name in _DERIVED_FLAGS and not (name == "api-key" and _removes(value)):
-            findings.append(error("derived", f"{where}.{name}", "the compiler derives this flag", _DERIVED_FLAGS[name]))
+            what = "the compiler derives this flag"
+            findings.append(error("derived", f"{where}.{given}", what, _DERIVED_FLAGS[name]))
+        elif _has_nul(value):
+            what = "a NUL character cannot stand on a command line"
+            findings.append(error("value", f"{where}.{given}", what, "Take it out"))
         elif flag is not None and value is False and flag.optional:
-            checked[name] = result[name] = value
+            checked[given] = result[name] = value
             reasons.note_flag(name, "override")
+            reasons.note_flag(f"no-{name}", "override")
         elif flag is not None and _removes(value):
             result.pop(name, None)
             reasons.note_flag(name, "override")
         else:
             # A name that the version does not know is reported whatever its value.
-            checked[name] = True if _removes(value) else value
-            result[name] = value
+            checked[given] = True if _removes(value) else user[given]
+            # The profile's own value stays as the page spells it (a JSON flag's keys in its order).
+            if name not in result or result[name] != value:
+                result[name] = value
             reasons.note_flag(name, "override")
     return result, findings + check_args(engine, checked, where, role, complete=False)
+
+
+def _full_name(engine: Engine, given: str) -> str:
+    """The one name of a flag that has several; an unknown name, and a `no-` form, is its own."""
+    flag = engine.flag(given)
+    return given if flag is None or given in flag.off_names else flag.name
+
+
+def _in_full(args: Mapping[str, Any], engine: Engine, reasons: Reasons) -> dict[str, Plain]:
+    """Profiles of one's own may use another name of a flag (--model); the passes know its one full name."""
+    result: dict[str, Plain] = {}
+    for given, value in args.items():
+        name = _full_name(engine, given)
+        if name != given and name not in args:
+            reasons.note_flag(given, "flag-in-full")
+            reasons.note_flag(name, "flag-in-full")
+            result[name] = value
+        else:
+            result[given] = value
+    return result
+
+
+def _canonical(engine: Engine, given: str, value: Plain) -> tuple[str, Plain]:
+    """A user's flag by its one name, and its value in its one form: there is one plan for one meaning."""
+    flag = engine.flag(given)
+    if flag is not None and given in flag.off_names and value is True:
+        return flag.name, False
+    if flag is not None and isinstance(value, list) and len(value) == 1 and flag.nargs is None and not flag.json:
+        value = value[0]
+    return _full_name(engine, given), _sorted_keys(value)
+
+
+def _has_nul(value: Plain) -> bool:
+    items = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    return any(map(_has_nul, items)) or (isinstance(value, str) and "\0" in value)
+
+
+def _sorted_keys(value: Plain) -> Plain:
+    if isinstance(value, dict):
+        return {key: _sorted_keys(value[key]) for key in sorted(value)}
+    return [_sorted_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def _override_env(
@@ -187,8 +251,8 @@ def _override_env(
 ) -> tuple[dict[str, str], list[Finding]]:
     result = dict(env)
     findings: list[Finding] = []
-    for name, value in user.items():
-        where = f"sglang_{role}_env.{name}"
+    for name in sorted(user):
+        value, where = user[name], f"sglang_{role}_env.{name}"
         if not _VARIABLE.match(name):
             findings.append(error("variable-name", where, f"{name!r} is no name of a variable", "Correct the name"))
         elif name in _DERIVED_VARIABLES:
@@ -196,6 +260,9 @@ def _override_env(
         elif name in KEPT_OUT_OF_ENGINES and value is not None:
             what = "this variable is kept out of every service"
             findings.append(error("kept-out", where, what, "Leave it out: it would redirect the service's traffic"))
+        elif name in _PORTS and value is not None and not (str(value).isdecimal() and int(str(value)) > 0):
+            what = f"a port number is needed, not {describe(value)}"
+            findings.append(error("variable-value", where, what, "Give a number, or leave it out: it is derived"))
         elif isinstance(value, (dict, list)) or (isinstance(value, str) and "\0" in value):
             what = f"a text or number is needed, not {describe(value)}"
             findings.append(error("variable-value", where, what, BY_NAME[f"sglang_{role}_env"].meaning))

@@ -22,7 +22,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Find
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host
 from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import Context
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import RoleProfile
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch, whole
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain
 
@@ -76,19 +76,22 @@ def build(
     workers: tuple[Worker, ...],
     *,
     python: str,
+    paths: Mapping[str, str],
     ready_timeout: int,
     api_key: bool,
 ) -> tuple[Service, list[Deviation], list[Finding]]:
-    """The router's service, its deviations and what is worth knowing about where it listens."""
+    """The router's service, its deviations and what is worth knowing about where it listens.
+
+    paths: model_path and draft_model_path, which a router's arguments may name (its tokenizer, say).
+    """
     reasons = launch.reasons.copy()
-    for role in ("prefill", "decode"):
+    for role, flag in (("prefill", "prefill"), ("decode", "decode"), ("mixed", "worker-urls")):
         user_set = any(worker.user_set for worker in workers if worker.role == role)
-        reasons.note_flag(role, "override" if user_set else "port-moved")
-    args = filled(launch.args, _context(host, workers, page=False), {}, 0)
-    for name, value, default in (("port", ports.ports["http"], PORT),):
-        if args.get(name, default) != value:
-            put_after(args, "host", name, value)
-            reasons.note_flag(name, "port-moved")
+        reasons.note_flag(flag, "override" if user_set else "port-moved")
+    args = filled(launch.args, _context(host, workers, paths, page=False), {}, 0)
+    if launch.integer("port", PORT) != ports.ports["http"]:
+        put_after(args, "host", "port", ports.ports["http"])
+        reasons.note_flag("port", "port-moved")
     findings = _host(launch, host, args)
     reach = _reachable(host, args)
     if not mini_lb(launch):
@@ -99,17 +102,17 @@ def build(
     if api_key:
         args["api-key"] = dict(SECRET_API_KEY)
         reasons.note_flag("api-key", "override")
-    env = dict(launch.env)
+    env = filled(launch.env, _context(host, workers, paths, page=False), {}, 0)
     if "HF_HUB_OFFLINE" not in env and "HF_HUB_OFFLINE" not in launch.user_env:
         env["HF_HUB_OFFLINE"] = "1"
         reasons.note("env", "HF_HUB_OFFLINE", "tokenizer-offline")
     page = Command(
         page_side(
-            filled(launch.profile.args, _context(host, workers, page=True), {}, 0),
+            filled(launch.profile.args, _context(host, workers, paths, page=True), {}, 0),
             launch.profile.page,
             launch.page_engine,
         ),
-        launch.profile.env,
+        filled(launch.profile.env, _context(host, workers, paths, page=True), {}, 0),
         launch.profile.unset,
         launch.profile.source,
     )
@@ -135,7 +138,7 @@ def build(
     return service, deviations, [*findings, *_warnings(launch, host, reach)]
 
 
-def _context(host: Host, workers: tuple[Worker, ...], *, page: bool) -> Context:
+def _context(host: Host, workers: tuple[Worker, ...], paths: Mapping[str, str], *, page: bool) -> Context:
     def url(worker: Worker) -> str:
         return worker.page_url if page else worker.url
 
@@ -147,7 +150,8 @@ def _context(host: Host, workers: tuple[Worker, ...], *, page: bool) -> Context:
         "decode_urls": [[url(one)] for one in workers if one.role == "decode"],
         "worker_urls": [url(one) for one in workers if one.role == "mixed"],
     }
-    return Context(texts={}, addresses={"data_address": host.address}, lists=lists)
+    texts = {**paths, "network_interface": host.interface}
+    return Context(texts=texts, addresses={"data_address": host.address}, lists=lists)
 
 
 def _host(launch: RoleLaunch, host: Host, args: Mapping[str, Plain]) -> list[Finding]:
@@ -173,7 +177,7 @@ def _monitoring(args: dict[str, Plain], reach: addresses.Address, ports: Service
     if "prometheus-host" not in args:
         args["prometheus-host"] = reach.text
         reasons.note_flag("prometheus-host", "router-monitoring-address")
-    if args.get("prometheus-port", PROMETHEUS_PORT) != ports.ports["prometheus"]:
+    if whole(args.get("prometheus-port"), PROMETHEUS_PORT) != ports.ports["prometheus"]:
         args["prometheus-port"] = ports.ports["prometheus"]
         reasons.note_flag("prometheus-port", "port-moved")
 

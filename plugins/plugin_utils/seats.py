@@ -117,6 +117,10 @@ def port_claims(seat: Seat, *, holds_store: bool) -> Iterator[PortClaim]:
     )
     if seat.rank != 0:
         return
+    if "nccl-port" in launch.args:
+        # Left out, it is a free port; given, nothing but the giver can move it.
+        by = f"{setting}.nccl-port" if "nccl-port" in launch.user_args else "the profile"
+        yield claim(launch.integer("nccl-port", 0) + grown(launch, "nccl-port", index), Piece("nccl"), user_set=by)
     if rendezvous:
         address = launch.args.get("dist-init-addr", "")
         base = trailing_port(address, DIST_INIT_PORT) + grown(launch, "dist-init-addr", index)
@@ -166,5 +170,8 @@ def npu_claim(seat: Seat) -> tuple[NpuClaim | None, Finding | None]:
     if world % nodes:
         what = f"tp-size {tp} x pp-size {pp} = {world} NPUs cannot be shared by {nodes} nodes"
         return None, error("npus", f"{launch.role} services", what, f"Make it a multiple of {nodes}")
-    first = launch.integer("base-gpu-id", 0) if "base-gpu-id" in launch.args else None
-    return NpuClaim(seat.host.name, seat.owner, world // nodes, first), None
+    # The user's first NPU stays; a page's gives way where services share a host.
+    first = launch.integer("base-gpu-id", 0) if "base-gpu-id" in launch.user_args & set(launch.args) else None
+    # A server uses every gpu-id-step-th NPU from its first one on.
+    span = (world // nodes - 1) * max(launch.integer("gpu-id-step", 1), 1) + 1
+    return NpuClaim(seat.host.name, seat.owner, span, first), None

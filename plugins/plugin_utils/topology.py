@@ -68,12 +68,14 @@ def instance_counts(profile: Profile, setting: Mapping[str, Plain]) -> tuple[dic
 
 
 def build(profile: Profile, counts: Mapping[str, int], cluster: Cluster) -> tuple[Topology | None, list[Finding]]:
-    """Instances out of the hosts of each role; None where the hosts do not fit."""
+    """Instances out of the hosts of each role; None where the hosts do not fit, or a role has none."""
     findings: list[Finding] = []
     instances: list[Instance] = []
+    complete = not profile.disaggregated or bool(cluster.roles.get("router"))
     for role, count in counts.items():
-        names = cluster.roles[role]
+        names = cluster.roles.get(role, ())
         nodes = profile.roles[role].nodes
+        complete = complete and bool(names)
         if len(names) != count * nodes:
             # An empty group has been reported as such.
             findings += [_does_not_fit(profile, role, count, nodes, names)] if names else []
@@ -84,7 +86,7 @@ def build(profile: Profile, counts: Mapping[str, int], cluster: Cluster) -> tupl
         placed, found = _place(role, hosts, count, nodes)
         findings += found
         instances += placed
-    if findings:
+    if findings or not complete:
         return None, findings
     router = next((cluster.hosts[name] for name in cluster.roles.get("router", ()) if name in cluster.hosts), None)
     return Topology(tuple(instances), router), []

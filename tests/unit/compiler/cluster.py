@@ -29,6 +29,8 @@ SETTINGS: dict[str, Any] = {
     "sglang_interface": "bond0",
 }
 NUMBERS = {"prefill": 11, "decode": 21, "mixed": 21, "router": 91}
+# Room for many more hosts: 198.18.0.0/15 is for benchmarks.
+NETWORKS = {"prefill": 0, "decode": 64, "mixed": 128, "router": 192}
 
 
 def profile(name: str) -> Profile:
@@ -37,19 +39,18 @@ def profile(name: str) -> Profile:
 
 def groups_for(wanted: Profile, instances: Mapping[str, int] | None = None) -> dict[str, list[str]]:
     """As many hosts as the profile needs: p1 p2 … d1 d2 … r1, or m1 m2 …"""
-    counts = {
-        role: (instances or {}).get(role, body.instances) * body.nodes for role, body in wanted.roles.items()
-    }
+    counts = {role: (instances or {}).get(role, body.instances) * body.nodes for role, body in wanted.roles.items()}
     return {role: [f"{role[0]}{number + 1}" for number in range(count)] for role, count in counts.items()}
 
 
 def variables_for(groups: Mapping[str, Sequence[str]], **settings: Any) -> dict[str, dict[str, Any]]:
-    """Each host with a data address of its own in 192.0.2.0/24 (and 198.18.0.0/15 behind it) and the settings."""
+    """Each host with a data address of its own, the first ten of a role in 192.0.2.0/24, and the settings."""
     hosts: dict[str, dict[str, Any]] = {}
     for role, members in groups.items():
         for index, host in enumerate(members):
-            number = NUMBERS[role] + index
-            address = f"192.0.2.{number}" if index < 10 else f"198.{18 + index // 65536}.{index // 256 % 256}.{index % 256}"
+            address = f"192.0.2.{NUMBERS[role] + index}"
+            if index >= 10:
+                address = f"198.18.{NETWORKS[role] + index // 256}.{index % 256}"
             hosts.setdefault(host, {**SETTINGS, "sglang_data_address": address, **settings})
     return hosts
 
