@@ -11,12 +11,13 @@ from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import cluster_settings, inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.files import read_catalogue
-from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import stop_on_errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, Finding, stop_on_errors
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Inputs, Plan, compile_plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile_files import catalogue, choose
+from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 
 ROOT = Path(__file__).parents[3]
 PROFILES = catalogue([ROOT / "profiles"])
@@ -68,8 +69,13 @@ def compiled(
     names, found = inventory.group_names(next(iter(hosts.values())).get("sglang_groups", {}))
     roles, more = inventory.members(source, names, wanted)
     settings, again = cluster_settings.gather(source, roles, {})
-    stop_on_errors([*found, *more, *again])
-    return compile_plan(Inputs(wanted, ENGINES, source, roles, settings, api_key, facts or {}))
+    found = [*found, *more, *again]
+    try:
+        plan = compile_plan(Inputs(wanted, ENGINES, source, roles, settings, api_key, facts or {}))
+    except CompileError as stopped:
+        raise CompileError([*found, *stopped.findings]) from stopped
+    stop_on_errors(found)
+    return plan
 
 
 def plan_of(name: str, **settings: Any) -> Plan:
@@ -77,3 +83,58 @@ def plan_of(name: str, **settings: Any) -> Plan:
     wanted = profile(name)
     groups = groups_for(wanted, settings.get("sglang_instances"))
     return compiled(wanted, groups, variables_for(groups, **settings))
+
+
+def planned(
+    name: str,
+    *,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    hosts: Mapping[str, Mapping[str, Any]] | None = None,
+    facts: Mapping[str, HostFacts] | None = None,
+    api_key: bool = False,
+    **settings: Any,
+) -> Plan:
+    """The plan of a profile on other groups, with other variables of some hosts (null takes a variable away)."""
+    wanted = profile(name)
+    members = groups if groups is not None else groups_for(wanted, settings.get("sglang_instances"))
+    variables = variables_for({role: members.get(role, ()) for role in NUMBERS}, **settings)
+    for host, own in (hosts or {}).items():
+        both = {**variables.get(host, {}), **own}
+        variables[host] = {key: value for key, value in both.items() if value is not None}
+    return compiled(wanted, members, variables, facts, api_key=api_key)
+
+
+def errors_of(name: str, **changes: Any) -> list[str]:
+    """What `planned` says is wrong, whether or not a plan comes out."""
+    try:
+        found: Sequence[Finding] = planned(name, **changes).findings
+    except CompileError as stopped:
+        found = stopped.findings
+    return [str(one) for one in found if one.level == "error"]
+
+
+def warnings_of(name: str, **changes: Any) -> list[str]:
+    return [str(one) for one in planned(name, **changes).findings if one.level == "warning"]
+
+
+def service(plan: Plan, role: str, instance: int = 0, rank: int = 0) -> Service:
+    return next(one for one in plan.services if (one.role, one.instance, one.rank) == (role, instance, rank))
+
+
+def flags(one: Any) -> dict[str, list[Any]]:
+    """Words behind each flag of a service or benchmark, in order; those of a repeated flag behind one another."""
+    found: dict[str, list[Any]] = {}
+    for word in one.argv[3:]:
+        if isinstance(word, str) and word.startswith("--"):
+            name = word
+            found.setdefault(name, [])
+        else:
+            found[name].append(word)
+    return found
+
+
+def reasons(plan: Plan, role: str, instance: int = 0, rank: int = 0) -> dict[str, str]:
+    """Flag or variable -> why it is not the page's."""
+    return {
+        one.name: one.reason for one in plan.deviations if (one.role, one.instance, one.rank) == (role, instance, rank)
+    }
