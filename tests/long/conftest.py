@@ -1,0 +1,24 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Modules that the long tests share, and the table of what became of each flip."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List how each flip was noticed."""
+    reports = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, ())]
+    told = [(one.nodeid, value) for one in reports for name, value in one.user_properties if name == "flip"]
+    if told:
+        terminalreporter.section("what became of each flip")
+    for nodeid, value in told:
+        terminalreporter.write_line(f"{nodeid.partition('[')[2].rstrip(']'):58} {value}")
