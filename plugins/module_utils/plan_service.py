@@ -14,6 +14,7 @@ ROLES = ("prefill", "decode", "mixed", "router", "store")
 
 _UNIT = re.compile(r"sglang-[a-z0-9][a-z0-9-]*\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_URL = "http://192.0.2.21:8001"
 _SECRET = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
 
 
@@ -183,8 +184,9 @@ class _Reader:
         value = self._service.get("url")
         if value is None:
             return None
-        if not isinstance(value, str) or not re.match(r"https?://[^\s/]+\Z", value):
-            self.refuse("url", value, "a URL such as http://192.0.2.21:8001, or null")
+        scheme, example = ("tcp", "tcp://192.0.2.31:24670") if self._service.get("role") == "store" else ("https?", _URL)
+        if not isinstance(value, str) or not re.match(scheme + r"://[^\s/]+\Z", value):
+            self.refuse("url", value, f"a URL such as {example}, or null")
         return str(value)
 
     def _port(self, key: str, value: Any) -> int:

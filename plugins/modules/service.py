@@ -37,6 +37,13 @@ options:
     elements: str
     choices: [prefill, decode, mixed, router, store]
     default: []
+  units:
+    description:
+      - Apply only these of the services, such as those of one instance while the others serve. Empty means all.
+      - RV(orphans) and O(prune) go by the whole list all the same.
+    type: list
+    elements: str
+    default: []
   state:
     description:
       - V(started) is files, unit, started at boot and now.
@@ -202,6 +209,7 @@ def argument_spec() -> dict[str, Any]:
     return {
         "services": {"type": "list", "elements": "dict"},
         "roles": {"type": "list", "elements": "str", "default": [], "choices": list(plan_service.ROLES)},
+        "units": {"type": "list", "elements": "str", "default": []},
         "state": {"type": "str", "choices": ["started", "stopped", "halted", "absent"], "default": "started"},
         "user": {"type": "str"},
         "stop_timeout": {"type": "int", "default": 120},
@@ -259,7 +267,8 @@ class Reconciler:
         if len(hosts) > 1:
             raise plan_service.PlanServiceError(f"the services belong to several hosts: {', '.join(hosts)}")
         self._all = given
-        self._services = [one for one in given if not params["roles"] or one.role in params["roles"]]
+        of_roles = [one for one in given if not params["roles"] or one.role in params["roles"]]
+        self._services = [one for one in of_roles if not params["units"] or one.unit in params["units"]]
         self.orphans: list[str] = []
         self.observed: dict[str, reconcile.Observed] = {}
         self.digests: dict[str, str] = {}

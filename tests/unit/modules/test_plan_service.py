@@ -63,6 +63,7 @@ def test_secrets_are_named_once(decode):
         ("unset", ["a-b"], "names of environment variables"),
         ("source", ["set_env.sh"], "absolute paths"),
         ("url", "192.0.2.1:8000", "a URL such as"),
+        ("url", "tcp://192.0.2.1:8000", "a URL such as http://"),
         ("ports", {"http": 70000}, "ports.http is 70000"),
         ("ports", {"http": "8000"}, "ports.http is '8000'"),
         ("port_ranges", {"hccl": [60015, 60000]}, "[first, last]"),
@@ -78,3 +79,10 @@ def test_a_unit_appears_once_on_a_host(decode, router):
     with pytest.raises(PlanServiceError, match="sglang-decode is in the list of services twice for host d2"):
         parse_all([decode, router, decode])
     assert len(parse_all([decode, {**decode, "host": "d1"}])) == 2
+
+
+def test_a_store_is_at_no_http_url(decode):
+    store = {**decode, "unit": "sglang-store", "role": "store", "url": "tcp://192.0.2.31:24670"}
+    assert parse(store).url == "tcp://192.0.2.31:24670"
+    with pytest.raises(PlanServiceError, match="a URL such as tcp://192.0.2.31:24670"):
+        parse({**store, "url": "http://192.0.2.31:24670"})
