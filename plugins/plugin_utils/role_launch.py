@@ -189,7 +189,7 @@ def _override_args(
             what = "a NUL character cannot stand on a command line"
             findings.append(error("value", f"{where}.{given}", what, "Take it out"))
         elif flag is not None and value is False and flag.optional:
-            checked[given] = result[name] = value
+            checked[given], result[name] = user[given], value
             reasons.note_flag(name, "override")
             reasons.note_flag(f"no-{name}", "override")
         elif flag is not None and _removes(value):
