@@ -135,7 +135,7 @@ def build(
         npus=None,
     )
     deviations = list(compare(page, planned, reasons, host=host.name, role="router"))
-    return service, deviations, [*findings, *_warnings(launch, host, reach)]
+    return service, deviations, [*findings, *_warnings(launch, host, reach, api_key=api_key)]
 
 
 def _context(host: Host, workers: tuple[Worker, ...], paths: Mapping[str, str], *, page: bool) -> Context:
@@ -182,11 +182,17 @@ def _monitoring(args: dict[str, Plain], reach: addresses.Address, ports: Service
         reasons.note_flag("prometheus-port", "port-moved")
 
 
-def _warnings(launch: RoleLaunch, host: Host, reach: addresses.Address) -> Iterator[Finding]:
+def _warnings(launch: RoleLaunch, host: Host, reach: addresses.Address, *, api_key: bool) -> Iterator[Finding]:
     if addresses.is_loopback(reach.text):
         what = f"the router listens on {reach.text}: it is reachable only from {host.name}"
         yield warning("local-entrance", "router", what, "Set sglang_router_args.host for clients on other hosts")
     if mini_lb(launch):
+        if api_key:
+            # Observed: the small balancer sends its requests on without the header, and servers with a key answer 401.
+            what = "mini-lb drops the Authorization header, so with sglang_api_key no server would answer"
+            yield error(
+                "mini-lb", "router", what, "Set sglang_router_args: {mini-lb: false}, or leave sglang_api_key out"
+            )
         what = "mini-lb is for debugging only: its /health proves nothing, it has no metrics and drops Authorization"
         yield warning("mini-lb", "router", what, "Set sglang_router_args: {mini-lb: false} for the full router")
         policy = launch.args.get("policy")

@@ -344,7 +344,7 @@ def test_cann_is_sourced_where_the_host_has_it():
 
 
 def test_a_key_stands_by_name_everywhere_and_with_its_reason():
-    plan = planned(R1, api_key=True)
+    plan = planned(R1, api_key=True, sglang_router_args={"mini-lb": False})
     for one in plan.services:
         assert flags(one)["--api-key"] == [{"secret": "api_key"}]
     assert reasons(plan, "decode")["--api-key"] == reasons(plan, "router")["--api-key"] == "override"
