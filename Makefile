@@ -19,7 +19,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export LC_ALL := C.UTF-8
 
-.PHONY: help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule benchmark clean
+.PHONY: settings help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule benchmark clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
@@ -76,6 +76,9 @@ benchmark: hosts ## what plans and deploys cost
 
 long: hosts
 	pytest tests/long
+
+settings: setup ## write group_vars/all.example.yml from the one list of settings
+	tools/settings_example.py >group_vars/all.example.yml
 
 clean: ## remove what the tools keep in the tree, .venv too
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/output

@@ -11,6 +11,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "collections"))
 
-from ansible_collections.ascend.sglang.plugins.plugin_utils.settings_page import render  # noqa: E402
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings_page import render
 
 sys.stdout.write(render())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: service_env
-short_description: The environment of every service: HCCL, Gloo, ZBAL, store and the rest
+short_description: The environment of every service, HCCL, Gloo, ZBAL and store variables included
 version_added: 0.1.0
 author: ascend.sglang contributors (@ascend-sglang)
 description:

@@ -119,7 +119,8 @@ hosts:
   type: dict
   returned: success
 placements:
-  description: Each host with the fixed groups (C(ascend_sglang), C(ascend_sglang_prefill) and so on) that it belongs in.
+  description:
+    - Each host with the fixed groups (C(ascend_sglang), C(ascend_sglang_prefill) and so on) that it belongs in.
   type: list
   returned: success
 ports:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import textwrap
 
 import yaml
-
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import SETTINGS, Setting
 
 _HEAD = """\
@@ -37,7 +36,9 @@ def render() -> str:
 
 
 def _entry(setting: Setting) -> str:
-    text = textwrap.fill(setting.meaning, width=116, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    text = textwrap.fill(
+        setting.meaning, width=116, break_on_hyphens=False, initial_indent="# ", subsequent_indent="# "
+    )
     default = yaml.safe_dump(setting.default, default_flow_style=True).replace("\n...", "").strip()
     lines = [text]
     if setting.choices:

@@ -111,7 +111,7 @@ def test_plan_is_the_page_but_for_declared_deviations(slug: str) -> None:
 
 
 def page_services(recipe: dict[str, Any]) -> dict[tuple[str, int, int], dict[str, Any]]:
-    """The page's services by role, instance and rank; the second node of the two-node mixed recipe has the same page."""
+    """The page's services by role, instance and rank; both nodes of the two-node mixed recipe have the same page."""
     result = {}
     for key, launch in recipe["services"].items():
         if key == "router":
