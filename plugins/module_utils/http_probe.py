@@ -33,8 +33,8 @@ class Reply(NamedTuple):
             return None
 
 
-def request(url: str, timeout: float, body: Any = None, key: str | None = None) -> Reply:
-    """GET, or POST when there is a body (sent as JSON).
+def request(url: str, timeout: float, body: Any = None, key: str | None = None, method: str | None = None) -> Reply:
+    """GET, or POST when there is a body (sent as JSON), unless a method is given.
 
     :param timeout: seconds in which bytes must come; a crashing server accepts and never answers.
     :param key: API key, sent as bearer token.
@@ -42,7 +42,7 @@ def request(url: str, timeout: float, body: Any = None, key: str | None = None) 
     headers = {"Accept": "application/json"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
-    data = None
+    data: bytes | None = None
     if body is not None:
         data = json.dumps(body).encode()
         headers["Content-Type"] = "application/json"
@@ -52,7 +52,8 @@ def request(url: str, timeout: float, body: Any = None, key: str | None = None) 
         return Reply(status, text, error, time.monotonic() - began)
 
     try:
-        with _OPENER.open(urllib.request.Request(url, data=data, headers=headers), timeout=timeout) as answer:
+        asked = urllib.request.Request(url, data=data, headers=headers, method=method)
+        with _OPENER.open(asked, timeout=timeout) as answer:
             return reply(answer.status, answer.read(_MOST_BYTES).decode("utf-8", "replace"), "")
     except urllib.error.HTTPError as error:
         with error:

@@ -184,7 +184,8 @@ class _Reader:
         value = self._service.get("url")
         if value is None:
             return None
-        scheme, example = ("tcp", "tcp://192.0.2.31:24670") if self._service.get("role") == "store" else ("https?", _URL)
+        store = self._service.get("role") == "store"
+        scheme, example = ("tcp", "tcp://192.0.2.31:24670") if store else ("https?", _URL)
         if not isinstance(value, str) or not re.match(scheme + r"://[^\s/]+\Z", value):
             self.refuse("url", value, f"a URL such as {example}, or null")
         return str(value)

@@ -10,6 +10,9 @@ import hmac
 import json
 import secrets as random_source
 
+from ansible_collections.ascend.sglang.plugins.module_utils import secret_launcher
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
+
 _KEY = "# key "
 
 
@@ -32,3 +35,13 @@ def mark(values: dict[str, str], key: str) -> str:
     """Changes whenever a value changes. Keyed, so that short secrets cannot be guessed from it."""
     text = json.dumps(values, sort_keys=True)
     return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def value(layout: Layout, unit: str | None, secret: str) -> str | None:
+    """A secret of a unit on this host; None where there is no unit, or it has no such secret."""
+    if not unit:
+        return None
+    try:
+        return secret_launcher.read_secrets(layout.secrets(unit)).get(secret)
+    except FileNotFoundError:
+        return None

@@ -55,6 +55,11 @@ options:
       - Seconds for one attempt. The first request of a cluster may compile kernels.
     type: float
     default: 120
+  since:
+    description:
+      - A time of this host's clock, in seconds since 1970, such as RV(ascend.sglang.router_workers#module:at). When it
+        is given, RV(interruption) says how long it was from then to the answer.
+    type: float
   unit:
     description:
       - A unit of this collection on this host whose secret O(secret) is the API key to send. It is read on the host and
@@ -106,6 +111,10 @@ seconds:
   description: Seconds from the first attempt to the end.
   returned: always
   type: float
+interruption:
+  description: Seconds from O(since) to the answer.
+  returned: when O(since) is given
+  type: float
 attempts:
   description: How often it was asked.
   returned: always
@@ -116,10 +125,11 @@ last_error:
   type: str
 """
 
+import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.sglang.plugins.module_utils import entrance, secret_launcher
+from ansible_collections.ascend.sglang.plugins.module_utils import entrance, secrets_file
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 
 
@@ -134,19 +144,10 @@ def argument_spec() -> dict[str, Any]:
         "model": {"type": "str", "default": "default"},
         "timeout": {"type": "float", "default": 300.0},
         "request_timeout": {"type": "float", "default": 120.0},
+        "since": {"type": "float"},
         "unit": {"type": "str"},
         "secret": {"type": "str", "default": "api_key", "no_log": False},
     }
-
-
-def key_of(unit: str | None, secret: str, layout: Layout) -> str | None:
-    """The API key in the unit's secrets.env; None where it has none."""
-    if not unit:
-        return None
-    try:
-        return secret_launcher.read_secrets(layout.secrets(unit)).get(secret)
-    except FileNotFoundError:
-        return None
 
 
 def main() -> None:
@@ -157,7 +158,7 @@ def main() -> None:
         module.exit_json(changed=False, skipped=True, msg="check mode started nothing that could answer")
     url = params["url"].rstrip("/")
     try:
-        key = key_of(params["unit"], params["secret"], Layout())
+        key = secrets_file.value(Layout(), params["unit"], params["secret"])
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"cannot read the API key of {params['unit']}: {error}")
     if key:
@@ -185,6 +186,8 @@ def main() -> None:
         story = f"no completion from {asked} after {times}: {outcome.last_error.rstrip('.')}."
         result["msg"] = f"{story} {entrance.router_view(url, key)}".rstrip()
         module.fail_json(**result)
+    if params["since"] is not None:
+        result["interruption"] = round(time.time() - params["since"], 1)
     module.exit_json(text=outcome.text, finish_reason=outcome.finish_reason, **result)
 
 

@@ -84,5 +84,5 @@ def test_a_unit_appears_once_on_a_host(decode, router):
 def test_a_store_is_at_no_http_url(decode):
     store = {**decode, "unit": "sglang-store", "role": "store", "url": "tcp://192.0.2.31:24670"}
     assert parse(store).url == "tcp://192.0.2.31:24670"
-    with pytest.raises(PlanServiceError, match="a URL such as tcp://192.0.2.31:24670"):
+    with pytest.raises(PlanServiceError, match=r"a URL such as tcp://192\.0\.2\.31:24670"):
         parse({**store, "url": "http://192.0.2.31:24670"})
