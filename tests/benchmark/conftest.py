@@ -1,0 +1,41 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs take their best of several, since a machine is never quiet; what was measured is printed at the end."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+
+@pytest.fixture
+def best(record_property: Callable[[str, object], None]) -> Callable[..., float]:
+    """The shortest of several runs, in seconds, noted under a name."""
+
+    def measure(name: str, work: Callable[[], object], runs: int = 3) -> float:
+        seconds = []
+        for _run in range(runs):
+            start = time.monotonic()
+            work()
+            seconds.append(time.monotonic() - start)
+        record_property("measured", f"{name}: {min(seconds):.2f} s")
+        return min(seconds)
+
+    return measure
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was measured."""
+    reports = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, ())]
+    measured = [value for one in reports for name, value in one.user_properties if name == "measured"]
+    if measured:
+        terminalreporter.section("measured")
+    for line in measured:
+        terminalreporter.write_line(line)
