@@ -12,13 +12,10 @@ from typing import Literal
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import placeholders as ph
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax as sh
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import SERVER
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.elements import Code
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.machine import Run, run
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note
-
-SERVER = "sglang.launch_server"
-ROUTER = "sglang_router.launch_router"
-BENCHMARK = "sglang.bench_serving"
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 
 # What a block is for: to start something, to prepare the shell for the blocks that follow, or neither.
 Kind = Literal["server", "router", "benchmark", "preparation", "aside"]
@@ -26,33 +23,67 @@ Kind = Literal["server", "router", "benchmark", "preparation", "aside"]
 
 @dataclass(frozen=True)
 class Block:
-    """One parsed block."""
+    """One parsed block. modes: what its servers' --disaggregation-mode says; without one a server is mixed."""
 
     code: Code
     script: sh.Script
     kind: Kind
+    modes: frozenset[str] = frozenset()
 
 
-def parse(blocks: Sequence[Code]) -> tuple[tuple[Block, ...], ph.Placeholders]:
-    """Parse a recipe's blocks. Raises `RecipeError`."""
+# A block with none of these words concerns no recipe, whatever it is written in.
+_CONCERNS = re.compile(r"\b(sglang|sglang_router|export|unset|source|sysctl)\b")
+
+
+def starts_server(code: Code) -> bool:
+    """Whether the text of a block starts a server, before anything is parsed."""
+    return re.search(r"sglang\.launch_server|\bsglang\s+serve\b", code.text) is not None
+
+
+def parse(blocks: Sequence[Code]) -> tuple[tuple[Block, ...], ph.Placeholders, tuple[Note, ...]]:
+    """Parse a recipe's blocks. Raises `RecipeError`; a block that cannot concern the recipe is left out and noted."""
     marks: dict[str, str] = {}
     found: list[Block] = []
+    notes: list[Note] = []
     for code in blocks:
         text, marks = ph.protect(code.text, marks)
-        script = sh.parse(text, code.line)
-        found.append(Block(code, script, _kind(script)))
-    return tuple(found), ph.Placeholders(marks)
+        try:
+            script = sh.parse(text, code.line)
+        except RecipeError as wrong:
+            if sh.PARSER_ERROR is not None or _CONCERNS.search(code.text):
+                raise
+            notes.append(
+                Note(code.line, first_words(code.text), f"not understood, and no part of the recipe: {wrong.what}")
+            )
+            continue
+        found.append(Block(code, script, _kind(script), frozenset(_modes(script.statements))))
+    return tuple(found), ph.Placeholders(marks), tuple(notes)
 
 
 def modules(statements: Sequence[sh.Statement]) -> Iterator[str]:
-    """The modules that are started anywhere in a script (``python3 -m module``)."""
+    """The modules that are started anywhere in a script (``python3 -m module``, ``sglang serve``)."""
+    for words in _commands(statements):
+        for place, word in enumerate(words[:-1]):
+            module = words[place + 1]
+            if word == "-m" and module:
+                yield module
+            elif word == "sglang" and module == "serve":
+                yield SERVER
+
+
+def _modes(statements: Sequence[sh.Statement]) -> Iterator[str]:
+    for words in _commands(statements):
+        if SERVER in words or "serve" in words:
+            flag = "--disaggregation-mode"
+            given = [words[place + 1] for place, word in enumerate(words[:-1]) if word == flag]
+            given += [word.partition("=")[2] for word in words if word and word.startswith(f"{flag}=")]
+            yield str(given[-1]) if given else "mixed"
+
+
+def _commands(statements: Sequence[sh.Statement]) -> Iterator[list[str | None]]:
     for statement in sh.walk(statements):
         if isinstance(statement, sh.Command):
-            words = [word.literal for word in statement.words]
-            for place, word in enumerate(words[:-1]):
-                module = words[place + 1]
-                if word == "-m" and module:
-                    yield module
+            yield [word.literal for word in statement.words]
 
 
 def _kind(script: sh.Script) -> Kind:

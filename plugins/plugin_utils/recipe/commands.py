@@ -14,6 +14,10 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.scope import OWN_ADDRESS, REMOVE, Exported, Scope
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import Text, Word, known, show
 
+SERVER = "sglang.launch_server"
+ROUTER = "sglang_router.launch_router"
+BENCHMARK = "sglang.bench_serving"
+
 # Commands that leave nothing behind that a service could notice.
 _SILENT = frozenset({"echo", "printf", "true", ":", "sleep", "wait", "date", "clear", "pwd"})
 # Commands of a person at a terminal: no part of what a recipe starts, and said so in the report.
@@ -105,6 +109,9 @@ class Commands:
             self.env(statement, words[1:], assignments)
         elif re.fullmatch(r"python3?(\.\d+)?", name):
             self.python(statement, words, assignments)
+        elif name == "sglang" and len(words) > 1 and words[1].text == "serve":
+            self.note(words[0].line, "sglang serve", f"it is python3 -m {SERVER}")
+            self.launch(statement, SERVER, words[0].line, words[2:], assignments)
         elif name in ("source", "."):
             self.source_file(words)
         elif name == "sysctl":
@@ -158,6 +165,17 @@ class Commands:
         if module.startswith("sglang.test") or module in ("pip", "json.tool", "http.server", "venv"):
             self.aside(line, _line(words), module)
             return
+        self.launch(statement, module, line, rest[2:], assignments)
+
+    def launch(
+        self,
+        statement: sh.Command,
+        module: str,
+        line: int,
+        words: Sequence[Word],
+        assignments: Sequence[sh.Assignment],
+    ) -> None:
+        """Record a start."""
         for redirect in statement.redirects:
             where = f" {show(self.scope.value(redirect.target))}" if redirect.target else ""
             self.note(line, f"{redirect.operator}{where}", "what a service prints goes to the journal")
@@ -170,7 +188,7 @@ class Commands:
         self.launches.append(
             Launch(
                 module=module,
-                words=tuple(rest[2:]),
+                words=tuple(words),
                 line=line,
                 env=env,
                 unset={name: at for name, at in self.scope.unset.items() if name not in env},

@@ -28,11 +28,12 @@ class Heading:
 
 @dataclass(frozen=True)
 class Code:
-    """A block. line: of its first line. shell: False for a block of another language."""
+    """A block. line: of its first line. shell: False for a block of another language. label: what stands over it."""
 
     line: int
     text: str
     shell: bool = True
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,30 @@ def _fenced(lines: Sequence[str], start: int, fence: re.Match[str]) -> tuple[Cod
     end = next((place for place in range(start + 1, len(lines)) if closing.match(lines[place])), len(lines))
     indent = len(fence[1])
     body = [line[indent:] if not line[:indent].strip() else line for line in lines[start + 1 : end]]
-    words = fence[3].strip().split()
+    words = re.sub(r"^\{code(-block)?\}", "", fence[3].strip()).split()
     language = words[0].lower().strip("{}.") if words else ""
     if language in ("console", "shell-session"):
         body = [re.sub(r"^\s*[$#] (?=\S)", "", line) if line.lstrip().startswith("$ ") else line for line in body]
     return Code(start + 2, "\n".join(body), language in _SHELL or language == "command"), end + 1
+
+
+def bold(line: str) -> str | None:
+    """The text of a line that is bold as a whole, as pages label the blocks under it; the title of an MDX tab."""
+    found = re.fullmatch(r"\s*(?:[-*+]|\d+[.)])?\s*\*\*([^*]+)\*\*:?\s*", line) or re.match(
+        r"""\s*<(?:Tab|Accordion)\s+title=["']([^"']+)["']""", line
+    )
+    return _plain(found[1]).rstrip(":").strip() if found else None
+
+
+def title_of(lines: Sequence[str]) -> str | None:
+    """The page's own title: of its front matter, or its first heading of level 1."""
+    if lines and lines[0].strip() == "---":
+        for line in lines[1:]:
+            if line.strip() == "---":
+                break
+            if found := re.fullmatch(r"""title:\s*["']?(.*?)["']?\s*""", line):
+                return found[1] or None
+    return next((_plain(line[2:]) for line in lines if line.startswith("# ")), None)
 
 
 def _comment_end(lines: Sequence[str], start: int, mark: str) -> int:

@@ -121,3 +121,9 @@ def published(facts: Mapping[str, str]) -> dict[str, int | float]:
 def is_about(facts: Mapping[str, str]) -> bool:
     """Whether these are facts about a recipe: prose with a colon in it is none."""
     return sum(key in facts for key in _KEYS) >= 2
+
+
+def different_figures(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """The keys of figures that differ: cards and measured times. Names of models and modes are spelled variously."""
+    figures = [key for key in ("Cards", *_FIGURES) if key in first and key in second]
+    return [key for key in figures if re.findall(r"[\d.]+", first[key]) != re.findall(r"[\d.]+", second[key])]

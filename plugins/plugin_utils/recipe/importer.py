@@ -15,6 +15,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Comp
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import account, blocks, recipes
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.sections import Page, RecipeText, read
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.variants import variants
 
 
 @dataclass(frozen=True)
@@ -47,22 +48,33 @@ def import_page(text: str, name: str, engine: Engine, router_engine: Engine) -> 
     rest: list[Note] = []
     problems: list[Finding] = []
     for section in page.sections:
-        try:
-            parsed, placeholders = blocks.parse(section.blocks)
-            if not recipes.is_recipe(parsed):
-                rest.extend(_no_recipe(section))
-                continue
-            done = recipes.compile_recipe(section, parsed, placeholders, engine, router_engine)
-        except RecipeError as wrong:
-            problems.append(error("recipe", f"{name}, line {wrong.line} ({section.title})", wrong.what, wrong.do))
+        if not any(blocks.starts_server(block) for block in section.blocks):
+            rest.extend(_no_recipe(section))
             continue
-        notes = [*done.notes, *account.missing(parsed, done), *account.commented(section.blocks)]
-        found.append(ImportedProfile(done.name, section.title, section.line, done.profile, tuple(sorted(set(notes)))))
+        try:
+            parsed, placeholders, notes = blocks.parse(section.blocks)
+        except RecipeError as wrong:
+            problems.append(_problem(name, section.title, wrong))
+            continue
+        for title, group in variants(section.title, parsed):
+            recipe = replace(section, title=title, notes=(*section.notes, *notes))
+            try:
+                done = recipes.compile_recipe(recipe, group, placeholders, engine, router_engine)
+            except RecipeError as wrong:
+                problems.append(_problem(name, title, wrong))
+                continue
+            every = {*done.notes, *account.missing(group, done), *account.commented([each.code for each in group])}
+            line = section.line if group[0] is parsed[0] else group[0].code.line
+            found.append(ImportedProfile(done.name, title, line, done.profile, tuple(sorted(every))))
     problems += _none(name, found, problems)
     if problems:
         raise CompileError(problems)
     rest.extend(_unused(page))
     return Import(engine.version, tuple(_distinct(found)), tuple(sorted(set(rest))))
+
+
+def _problem(name: str, title: str, wrong: RecipeError) -> Finding:
+    return error("recipe", f"{name}, line {wrong.line} ({title})", wrong.what, wrong.do)
 
 
 def version_of(text: str) -> str | None:

@@ -20,6 +20,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands impo
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.scope import MOST, OWN_ADDRESS, REMOVE, Scope
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import (
+    HostOutput,
     HostVariable,
     OwnAddress,
     Text,
@@ -192,7 +193,9 @@ class _Machine:
 
     def unary(self, condition: sh.Unary, line: int) -> bool:
         operand = self.scope.value(condition.operand)
-        if condition.operator in ("-z", "-n") and not any(isinstance(part, HostVariable) for part in operand):
+        if condition.operator in ("-z", "-n") and not any(
+            isinstance(part, (HostVariable, HostOutput)) for part in operand
+        ):
             return bool(operand) == (condition.operator == "-n")
         raise RecipeError(
             line,

@@ -73,7 +73,8 @@ def _groups(launch: Launch) -> Iterator[tuple[Word, list[Word]]]:
             name, sign, _rest = word.text.partition("=")
             if sign:
                 flag = Word((Text(name),), word.line, word.start, word.end)
-                words = [Word(_after(word, len(name) + 1), word.line, word.start + len(name) + 1, word.end)]
+                value = _after(word, len(name) + 1)
+                words = [Word(value, word.line, word.start + len(name) + 1, word.end)]
         elif re.match(r"-[A-Za-z]", word.text) and not (words and words[0].text.startswith("{")):
             raise RecipeError(
                 word.line, f"{word.text} is no flag of {launch.module}: its flags begin with two dashes", "Correct it"
@@ -98,6 +99,11 @@ def _option(
 ) -> tuple[Option, tuple[Note, ...]]:
     written = flag.text.removeprefix("--")
     name, notes = _name(engine, written, flag.line)
+    if len(words) > 1 and not words[0].value and words[0].start == words[0].end:
+        shown = " ".join(word.text for word in words[1:])
+        why = "a blank stands behind the equals sign; it is taken for the flag's value"
+        notes = (*notes, Note(flag.line, f"--{written}= {shown}", why, "warning"))
+        words = words[1:]
     torn = _torn(launch, words)
     if torn is None:
         _check_count(engine, name, written, words, flag.line)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, ascend.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a page leaves open in its shell: ``<your prefill ip1>``, ``'your decode ip'``, ``PIP1``, ``xxx``.
+"""What a page leaves open in its shell: ``<your prefill ip1>``, ``'your decode ip'``, ``{D_IP}``, ``PIP1``, ``xxx``.
 
 To a shell ``<…>`` is a redirection. So each placeholder becomes one character that no page has, before the block is
 parsed, and its own text again when something is said about it.
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 # Characters of the private use area; a page has at most as many placeholders.
 _FIRST, _LAST = 0xE000, 0xE7FF
 _PLACEHOLDER = re.compile(
-    r"<(?P<angle>[A-Za-z][^<>|&;\n$]{0,60}?)>(?<!\s>)"
+    r"<'?(?P<angle>[A-Za-z][^<>|&;\n$]{0,60}?)'?>(?<!\s>)"
+    r"|(?<![$\w])\{(?P<brace>[A-Za-z]\w*|\"[A-Za-z][\w ]*\")\}"
     r"|(?P<your>\b[Yy]our(?:[ _-](?![Yy]our\b)[A-Za-z0-9]+){1,4})"
 )
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import placeholders as ph
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import Launch
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import OwnAddress, Text, Value, show
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import (
+    HostOutput,
+    HostVariable,
+    OwnAddress,
+    Text,
+    Value,
+    show,
+)
 
 LOOPBACK = re.compile(r"127(\.\d+){3}|localhost|\[?::1\]?")
 WILDCARD = re.compile(r"0\.0\.0\.0|\[?::\]?")
@@ -52,8 +59,10 @@ class Places:
         for part in value:
             if isinstance(part, OwnAddress):
                 found.append(Reference(own=True))
-            elif not isinstance(part, Text):
+            elif isinstance(part, HostVariable):
                 found.append(f"<env:{part.name}>")
+            elif isinstance(part, HostOutput):
+                found.append(part.raw)
             elif part.origin is not None and part in self.hosts:
                 found.append(Reference(part))
             else:

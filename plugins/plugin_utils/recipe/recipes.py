@@ -14,16 +14,22 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar impor
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import blocks as bl
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import facts as fa
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import options as op
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import HostSetting, Launch
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import (
+    BENCHMARK,
+    ROUTER,
+    SERVER,
+    HostSetting,
+    Launch,
+)
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.folding import Folding, Paths, RoleText
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.placeholders import Placeholders
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.places import Member, Places
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.roles import Folding, RoleText, fold
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.roles import fold
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.routers import router
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.seats import Seated, seat, topology
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.sections import RecipeText
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.titles import slug
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import Value
 
 # The order of the roles in a profile.
 _ROLES = ("prefill", "decode", "mixed")
@@ -48,11 +54,6 @@ class Imported:
     asides: Mapping[int, str]
 
 
-def is_recipe(blocks: Sequence[bl.Block]) -> bool:
-    """Whether the blocks start a server at all."""
-    return any(block.kind == "server" for block in blocks)
-
-
 def compile_recipe(
     text: RecipeText, blocks: Sequence[bl.Block], placeholders: Placeholders, engine: Engine, router_engine: Engine
 ) -> Imported:
@@ -61,17 +62,17 @@ def compile_recipe(
     notes = [*text.notes, *notes, *(note for _, run in runs for note in run.notes)]
     asides = {line: why for _, run in runs for line, why in run.asides.items()}
     launches = [launch for _, run in runs for launch in run.launches]
-    servers = [launch for launch in launches if launch.module == bl.SERVER]
+    servers = [launch for launch in launches if launch.module == SERVER]
     seated, said = seat(servers, engine, placeholders)
     notes += said
     _whole(text, seated)
     places = Places({role: seats.members for role, seats in seated.items()}, placeholders)
     folded: dict[str, RoleText] = {}
     for role, seats in seated.items():
-        folded[role] = fold(Folding(role, seats.members, seats.options, seats.nodes, places, engine, _model(seats)))
-    model = next((_model(seats) for seats in seated.values()), None)
-    benchmark, more = _benchmark(launches, places, model)
-    folded_router, missing = _router(text, launches, seated, places, router_engine, benchmark)
+        folded[role] = fold(Folding(role, seats.members, seats.options, seats.nodes, places, engine, _paths(seats)))
+    paths = next((_paths(seats) for seats in seated.values()), Paths())
+    benchmark, more = _benchmark(launches, places, paths)
+    folded_router, missing = _router(text, launches, seated, places, router_engine, benchmark, paths)
     if folded_router is not None:
         folded["router"] = folded_router
     notes += [*more, *missing, *_strangers(launches), *_doubts(text, seated)]
@@ -105,8 +106,9 @@ def _router(
     places: Places,
     engine: Engine,
     benchmark: RoleText | None,
+    paths: Paths,
 ) -> tuple[RoleText | None, list[Note]]:
-    found = [launch for launch in launches if launch.module == bl.ROUTER]
+    found = [launch for launch in launches if launch.module == ROUTER]
     if found:
         # A block of servers that starts the router too is run once for each host.
         lines = dict.fromkeys(launch.line for launch in found)
@@ -114,7 +116,7 @@ def _router(
             Note(line, "a second router", f"a profile has one; the one in line {found[0].line} is taken", "warning")
             for line in list(lines)[1:]
         ]
-        return router(found[0], engine, seated, places), notes
+        return router(found[0], engine, seated, places, paths), notes
     if "mixed" in seated:
         return None, []
     asked = (benchmark.args.get("port") if benchmark else None) or _ROUTER_PORT
@@ -130,8 +132,8 @@ def _router(
     return own, [Note(text.line, "the recipe starts no router", why, "warning")]
 
 
-def _benchmark(launches: Sequence[Launch], places: Places, model: Value | None) -> tuple[RoleText | None, list[Note]]:
-    found = [launch for launch in launches if launch.module == bl.BENCHMARK]
+def _benchmark(launches: Sequence[Launch], places: Places, paths: Paths) -> tuple[RoleText | None, list[Note]]:
+    found = [launch for launch in launches if launch.module == BENCHMARK]
     if not found:
         return None, []
     lines = dict.fromkeys(launch.line for launch in found)
@@ -142,17 +144,18 @@ def _benchmark(launches: Sequence[Launch], places: Places, model: Value | None) 
     options, said = op.parse(found[0], None)
     member = Member(found[0], None, 0, 0)
     within = Places({**places.members, "benchmark": (member,)}, places.placeholders)
-    text = fold(Folding("benchmark", (member,), (options,), 1, within, None, model))
+    text = fold(Folding("benchmark", (member,), (options,), 1, within, None, paths))
     text.notes.extend(said)
     return text, notes
 
 
-def _model(seats: Seated) -> Value | None:
-    return next((option.words[0].value for option in seats.options[0] if option.name == "model-path"), None)
+def _paths(seats: Seated) -> Paths:
+    values = {option.name: option.words[0].value for option in seats.options[0] if option.words}
+    return Paths(values.get("model-path"), values.get("speculative-draft-model-path"))
 
 
 def _strangers(launches: Sequence[Launch]) -> list[Note]:
-    known = (bl.SERVER, bl.ROUTER, bl.BENCHMARK)
+    known = (SERVER, ROUTER, BENCHMARK)
     notes = {}
     for launch in launches:
         if launch.module in known:
@@ -214,7 +217,7 @@ def _profile(
     ):
         roles[role] = {"instances": instances, "nodes": nodes, **_body(folded[role])}
     if "router" in folded:
-        roles["router"] = {"module": bl.ROUTER, **_body(folded["router"])}
+        roles["router"] = {"module": ROUTER, **_body(folded["router"])}
     return {
         "name": slug(text.title),
         "title": text.title,
@@ -241,7 +244,7 @@ def _body(role: RoleText) -> dict[str, Any]:
 
 
 def _benchmark_body(benchmark: RoleText) -> dict[str, Any]:
-    body: dict[str, Any] = {"module": bl.BENCHMARK}
+    body: dict[str, Any] = {"module": BENCHMARK}
     if benchmark.unset:
         body["unset"] = benchmark.unset
     if benchmark.source:

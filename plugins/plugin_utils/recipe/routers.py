@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import options as op
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import Launch
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.flags import BOOTSTRAP
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.folding import Folding, Paths, RoleText
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.places import Member, Places
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.roles import BOOTSTRAP, Folding, RoleText, fold
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.roles import fold
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.seats import Seated
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import Word
 
@@ -21,13 +23,13 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import
 _WORKERS = {"prefill": "prefill", "decode": "decode", "worker-urls": "mixed"}
 
 
-def router(launch: Launch, engine: Engine, seated: Mapping[str, Seated], places: Places) -> RoleText:
+def router(launch: Launch, engine: Engine, seated: Mapping[str, Seated], places: Places, paths: Paths) -> RoleText:
     """The router's role. A list of workers that does not fit the instances is noted, and derived all the same."""
     options, notes = op.parse(launch, engine)
     others = [option for option in options if option.name not in _WORKERS]
     member = Member(launch, None, 0, 0)
     within = Places({**places.members, "router": (member,)}, places.placeholders)
-    text = fold(Folding("router", (member,), (tuple(others),), 1, within, engine))
+    text = fold(Folding("router", (member,), (tuple(others),), 1, within, engine, paths))
     text.notes.extend(notes)
     for flag, role in _WORKERS.items():
         lists = [option for option in options if option.name == flag]

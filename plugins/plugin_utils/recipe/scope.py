@@ -13,6 +13,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import arithm
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax as sh
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import (
+    HostOutput,
     HostVariable,
     Origin,
     OwnAddress,
@@ -252,11 +253,8 @@ class Scope:
                     return value(" ".join(str(each) for each in range(start, end + (1 if step > 0 else -1), step or 1)))
             if name == "echo" and first is piece.body[0]:
                 return joined([word.value for each in first.words[1:] for word in self.fields(each)], " ")
-        raise RecipeError(
-            line,
-            f"what {piece.raw} prints depends on the host",
-            "Put what it prints there into a copy of the page",
-        )
+        # Not known, which matters only where a service gets it.
+        return (HostOutput(piece.raw),)
 
     def fields(self, word: sh.WordSyntax) -> Iterator[Word]:
         """The words that the command gets: braces expanded, unquoted values split at blanks."""

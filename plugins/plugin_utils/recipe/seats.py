@@ -78,15 +78,10 @@ def _seat(role: str, servers: Sequence[_Server]) -> tuple[Seated, list[Note]]:
     nodes = _nodes(role, servers, notes)
     line = servers[0].launch.line
     in_arrays = [server for server in servers if server.launch.host is not None]
-    if not in_arrays and nodes == 1 and role == "mixed" and len({id(server.launch.script) for server in servers}) > 1:
-        raise RecipeError(
-            servers[1].launch.line,
-            f"this is a second server beside the one in line {line}, in a block of its own",
-            "A profile is one recipe: give each a title of its own in a copy of the page",
-        )
     instances = max(1, len(servers) // nodes)
     if in_arrays and len(servers) != instances * nodes:
-        what = f"the {role} array has {len(servers)} hosts and --nnodes is {nodes}"
+        hosts = "1 host" if len(servers) == 1 else f"{len(servers)} hosts"
+        what = f"the {role} array has {hosts} and --nnodes is {nodes}"
         why = f"taken as {instances} {'instance' if instances == 1 else 'instances'} of {nodes} nodes"
         notes.append(Note(line, what, why, "warning"))
     ordered = list(servers)

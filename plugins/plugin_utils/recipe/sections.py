@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import elements as el
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import facts as fa
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.plaintext import plain
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.titles import is_section, same_anchor
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.titles import is_section, qualified, same_anchor
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,10 @@ class _Section:
 def read(text: str, name: str) -> Page:
     """The recipes of a page. name: the title of a recipe on a page without any heading."""
     lines = el.clean(text)
-    elements = list(el.markdown(lines) if el.is_markdown(lines) else plain(lines))
+    marked = el.is_markdown(lines)
+    elements = list(el.markdown(lines) if marked else plain(lines))
+    page_title = el.title_of(lines) if marked else None
+    label: str | None = None
     tables = [element for element in elements if isinstance(element, el.Table)]
     columns = fa.columns(tables)
     rows: list[tuple[Mapping[str, str], str | None]] = []
@@ -59,6 +62,7 @@ def read(text: str, name: str) -> Page:
     for element in elements:
         match element:
             case el.Heading():
+                label = None
                 if element.level == 0 and is_section(element.text):
                     _close(stack)
                     continue
@@ -74,7 +78,7 @@ def read(text: str, name: str) -> Page:
                     sections.append(stack[-1])
                     owner = stack[-1]
                 if owner is not None and element.shell:
-                    owner.blocks.append(element)
+                    owner.blocks.append(replace(element, label=label))
                 else:
                     loose.append(element)
             case el.Table():
@@ -85,9 +89,10 @@ def read(text: str, name: str) -> Page:
                     rows.extend(found)
             case el.Prose():
                 prose.append(element)
+                label = el.bold(element.text) or label
                 if stack and stack[-1].open:
                     stack[-1].own.update(fa.parse_line(element.text, columns))
-    recipes = tuple(_recipe(section, rows) for section in sections if section.blocks)
+    recipes = tuple(_recipe(section, rows, page_title) for section in sections if section.blocks)
     return Page(recipes, tuple(loose), tuple(prose))
 
 
@@ -107,21 +112,22 @@ def _owner(stack: Sequence[_Section], anchors: Iterable[str]) -> _Section | None
     return next((section for section in reversed(stack) if not is_section(section.heading.text)), None)
 
 
-def _recipe(section: _Section, rows: Sequence[tuple[Mapping[str, str], str | None]]) -> RecipeText:
+def _recipe(
+    section: _Section, rows: Sequence[tuple[Mapping[str, str], str | None]], page_title: str | None
+) -> RecipeText:
     title, line = section.heading.text, section.heading.line
     linked = [facts for facts, link in rows if link and same_anchor(link, title)]
     notes: list[Note] = []
-    own = section.own if fa.is_about(section.own) else {}
-    if own:
-        for facts in linked[:1]:
-            for key in sorted(facts.keys() & own.keys()):
-                if facts[key] != own[key]:
-                    what = f"{key} is {own[key]!r} under the title and {facts[key]!r} in the page's table"
-                    notes.append(Note(line, what, "what stands under the title is taken", "warning"))
-    else:
-        fitting = linked or [facts for facts, link in rows if fa.matches_title(facts, title)]
-        if len(fitting) == 1 or linked:
-            own = dict(fitting[0])
-        else:
-            notes.append(Note(line, title, "the page has no facts about it (model, cards, TPOT)", "warning"))
+    own = dict(section.own) if fa.is_about(section.own) else {}
+    fitting = linked or [facts for facts, link in rows if fa.matches_title(facts, title)]
+    if own and linked:
+        for key in fa.different_figures(own, linked[0]):
+            what = f"{key} is {own[key]!r} under the title and {linked[0][key]!r} in the page's table"
+            notes.append(Note(line, what, "what stands under the title is taken", "warning"))
+        own = {**own, **{key: text for key, text in linked[0].items() if key not in own}}
+    elif not own and (linked or len(fitting) == 1):
+        own = dict(fitting[0])
+    elif not own:
+        notes.append(Note(line, title, "the page has no facts about it (model, cards, TPOT)"))
+    title = title if own else qualified(title, page_title)
     return RecipeText(title, line, fa.without_asides(own), tuple(section.blocks), tuple(notes))

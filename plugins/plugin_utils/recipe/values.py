@@ -43,7 +43,14 @@ class HostVariable:
     name: str
 
 
-Part = Text | OwnAddress | HostVariable
+@dataclass(frozen=True)
+class HostOutput:
+    """What a command prints on the host; raw: the command as the page has it."""
+
+    raw: str
+
+
+Part = Text | OwnAddress | HostVariable | HostOutput
 Value = tuple[Part, ...]
 
 
@@ -60,6 +67,8 @@ def show(parts: Value) -> str:
 def _show(part: Part) -> str:
     if isinstance(part, Text):
         return part.text
+    if isinstance(part, HostOutput):
+        return part.raw
     return "<own address>" if isinstance(part, OwnAddress) else f"${part.name}"
 
 

@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import Any
 
 # What a host has before the block runs; its values stand as <env:NAME> in what is recorded.
-BASELINE = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "/baseline/python", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+BASELINE = {
+    "PATH": "/usr/bin:/bin",
+    "PYTHONPATH": "/baseline/python",
+    "HOME": "/root",
+    "LC_ALL": "C.UTF-8",
+    "LD_LIBRARY_PATH": "/base/lib",
+}
 _IGNORED = {"PWD", "OLDPWD", "SHLVL", "_", "RECORD", "ADDRESSES", "BASH_EXECUTION_STRING"}
 
 _TITLE = r"^#{2,4} (?P<title>.*\b\d+[Pp]\b.*)$"

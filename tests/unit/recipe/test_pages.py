@@ -222,6 +222,67 @@ def test_facts_from_a_table_alone_whatever_the_case() -> None:
     assert second.data["benchmark"]["args"] == {"backend": "sglang", "port": 6688, "dataset-name": "random"}
 
 
+def test_search_path_with_the_draft_model_in_it() -> None:
+    mixed, disaggregated = page("node-ips.mdx").profiles
+    env = mixed.data["roles"]["mixed"]["env"]
+    assert env["PYTHONPATH"] == "<draft_model_path>:<env:PYTHONPATH>"
+    assert topology(mixed.data) == {"mixed": (1, 2)}
+    assert mixed.data["roles"]["mixed"]["args"]["host"] == "<data_address>"
+    # The table fills in what does not stand under the title, and differs about the cards.
+    assert mixed.data["facts"] == {
+        "Model": "Onyx-5",
+        "Cards": "24",
+        "TPOT": "47.5ms",
+        "Hardware": "Atlas 800I A3",
+        "Deploy Mode": "PD Mixed",
+        "Dataset": "3.5K+1.5K",
+        "Quantization": "W4A8 INT8",
+    }
+    assert any("Cards is '24' under the title and '16' in the page's table" in text for *_, text in said(mixed))
+    assert topology(disaggregated.data) == {"prefill": (2, 2), "decode": (1, 2)}
+    assert disaggregated.data["roles"]["decode"]["args"]["dp-size"] == 8
+    assert not disaggregated.notes
+
+
+def test_a_tutorial_has_recipes_under_titles_that_leave_the_model_to_the_page() -> None:
+    result = page("tutorial.mdx")
+    assert [profile.name for profile in result.profiles] == [
+        "larch-9-single-node-deployment-a3-series",
+        "larch-9-single-node-deployment-a2-series",
+        "larch-9-multi-node-deployment",
+        "larch-9-256k-inputs-on-2-x-atlas-800i-a3",
+    ]
+    first, second, third, fourth = (profile.data["roles"] for profile in result.profiles)
+    assert first["mixed"]["args"]["mem-fraction-static"] == 0.7
+    assert first["mixed"]["args"]["speculative-draft-model-quantization"] == "unquant"
+    assert second["mixed"]["args"]["tp-size"] == 8
+    assert "SGLANG_SET_CPU_AFFINITY" not in second["mixed"]["env"]
+    assert third["mixed"]["args"]["dist-init-addr"] == "<head_address>:5000"
+    assert fourth["prefill"]["env"]["ASCEND_MF_STORE_URL"] == "tcp://<store_address>:24707"
+    assert fourth["decode"]["env"]["TASK_QUEUE_ENABLE"] == "0"
+    assert fourth["router"]["args"]["host"] == "<data_address>"
+    warnings = {text for _, level, text in said(result) if level == "warning"}
+    assert warnings == {
+        "--speculative-draft-model-quantization= unquant: a blank stands behind the equals sign; it is taken for the "
+        "flag's value",
+        "dist-init-addr your port: the page leaves the port open; 5000 is taken, as on SGLang's other pages",
+    }
+
+
+def test_variants_share_what_stands_before_them() -> None:
+    text = (
+        "# Oak-3B\n\n## Deployment\n\n```bash\nexport SHARED=1\n```\n"
+        "```bash\npython3 -m sglang.launch_server --model-path /m --tp-size 2\n```\n"
+        "```bash\npython3 -m sglang.launch_server --model-path /m --tp-size 4\n```\n"
+        "```bash\npython3 -m sglang.bench_serving --backend sglang\n```\n"
+    )
+    first, second = imported(text).profiles
+    assert [first.name, second.name] == ["oak-3b-1", "oak-3b-2"]
+    assert first.data["roles"]["mixed"]["env"] == second.data["roles"]["mixed"]["env"] == {"SHARED": "1"}
+    assert first.data["benchmark"] is None
+    assert second.data["benchmark"]["args"] == {"backend": "sglang"}
+
+
 def test_blocks_node_by_node() -> None:
     profile = the_only("separate-blocks.md")
     assert topology(profile.data) == {"prefill": (1, 1), "decode": (1, 2)}
