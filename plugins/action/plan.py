@@ -11,7 +11,13 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
-from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, Finding, error_text, errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import (
+    CompileError,
+    Finding,
+    error,
+    error_text,
+    errors,
+)
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import (
     Compiled,
     Variables,
@@ -66,7 +72,11 @@ class ActionModule(ActionBase):
             # Relative to where the user stands, not to the playbook.
             directory = Path(arguments["dest"]).absolute()
             files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
-            changed = write_plan(directory, files, write=not self._task.check_mode)
+            try:
+                changed = write_plan(directory, files, write=not self._task.check_mode)
+            except (OSError, UnicodeDecodeError) as problem:
+                unwritten = [_unwritten(directory, problem), *compiled.plan.findings]
+                return {**result, "failed": True, "msg": error_text(unwritten)}
         if errors(compiled.plan.findings):
             return {**result, "failed": True, "changed": changed, "msg": error_text(compiled.plan.findings)}
         return {**result, "changed": changed, **self._returned(compiled, arguments.get("previous"))}
@@ -86,7 +96,7 @@ class ActionModule(ActionBase):
         extra = load_extra_vars(self._loader)
         profile = plain(self._templar.template(extra["profile"])) if "profile" in extra else None
         source = self._variables(variables)
-        compiled = compile_from(source, profile=None if profile is None else str(profile))
+        compiled = compile_from(source, profile=profile)
         if register is None:
             return compiled
         pages = [path for role in compiled.choice.profile.roles.values() for path in role.source]
@@ -98,7 +108,7 @@ class ActionModule(ActionBase):
                 facts[host] = from_module(plain(answer["facts"]), pages)
             elif answer and (answer.get("unreachable") or answer.get("failed")):
                 silent.append(unreachable(host, str(plain(answer.get("msg", "")))))
-        return compile_from(source, profile=None if profile is None else str(profile), facts=facts, found=silent)
+        return compile_from(source, profile=profile, facts=facts, found=silent)
 
     def _returned(self, compiled: Compiled, previous: dict[str, Any] | None) -> dict[str, Any]:
         plan = compiled.plan.as_dict()
@@ -126,3 +136,9 @@ class ActionModule(ActionBase):
         for one in findings:
             if one.level == "warning":
                 self._display.warning(str(one))
+
+
+def _unwritten(directory: Path, problem: OSError | UnicodeDecodeError) -> Finding:
+    why = problem.strerror if isinstance(problem, OSError) else str(problem)
+    do = "Name a directory that you may write, or leave sglang_plan_dir out"
+    return error("plan-directory", f"sglang_plan_dir, {directory}", f"the plan cannot be written there: {why}", do)

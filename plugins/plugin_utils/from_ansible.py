@@ -23,7 +23,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Hos
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Inputs, Plan, compile_plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile_files import Choice, catalogue, choose
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME, ROLES
-from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, describe, plain
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, ValueTypeError, coerce, describe, plain
 
 OWN_PROFILES = Path(__file__).parents[2] / "profiles"
 SECRET_SET = "(set)"
@@ -98,6 +98,12 @@ class Variables:
         hosts = dict.fromkeys(host for group in names.values() for host in self.groups.get(group, ()))
         return Inventory(self.groups, {host: self.host(host) for host in hosts})
 
+    def require_hosts(self) -> None:
+        """Raise CompileError where there is no host at all: the one error that then helps."""
+        if not any(self.groups.values()):
+            do = "Give one with -i; where Ansible could not read it, its warnings above say why"
+            raise CompileError([error("inventory", "the inventory", "it has no host", do)])
+
     def group_names(self) -> tuple[dict[str, str], list[Finding]]:
         """The role's group names: `sglang_groups`, from wherever it is set."""
         typed, findings = cluster_settings.gather(Inventory({}, {}), {}, {"sglang_groups": self._groups_setting()})
@@ -159,7 +165,7 @@ def _secret(name: str, value: Plain) -> Plain:
 def compile_from(
     variables: Variables,
     *,
-    profile: str | None = None,
+    profile: Plain = None,
     facts: Mapping[str, HostFacts] | None = None,
     found: Sequence[Finding] = (),
 ) -> Compiled:
@@ -167,6 +173,7 @@ def compile_from(
 
     profile: a name from the command line; found: findings from before the compilation, reported with the others.
     """
+    variables.require_hosts()
     names, findings = variables.group_names()
     stop_on_errors(findings)
     source = variables.inventory(names)
@@ -189,6 +196,7 @@ def compile_from(
 
 def hosts_from(variables: Variables) -> dict[str, list[str]]:
     """The hosts of each role as the inventory has them, whatever the profile. Raises CompileError without any."""
+    variables.require_hosts()
     names, findings = variables.group_names()
     stop_on_errors(findings)
     roles = {role: list(variables.groups.get(group, ())) for role, group in names.items()}
@@ -208,8 +216,14 @@ def _compile(inputs: Inputs, findings: Sequence[Finding]) -> Plan:
     return plan
 
 
-def _choice(settings: ClusterSettings, profile: str | None) -> Choice:
+def _choice(settings: ClusterSettings, given: Plain) -> Choice:
     named = settings.text("sglang_profile")
+    try:
+        profile = None if given is None else str(coerce(given, "str"))
+    except ValueTypeError as problem:
+        raise CompileError(
+            [error("profile-name", "-e profile", str(problem), "Give the name of one profile")]
+        ) from problem
     if profile and named and profile != named:
         what = f"-e profile={profile} and sglang_profile: {named} name different profiles"
         raise CompileError([error("profile-name", "profile", what, "Leave one of them out")])

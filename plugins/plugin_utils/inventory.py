@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import Address, AddressError
@@ -144,15 +144,26 @@ def cluster(
     names = dict.fromkeys(host for hosts in roles.values() for host in hosts)
     hosts: dict[str, Host] = {}
     findings: list[Finding] = []
+    by_host: dict[str, list[Finding]] = {}
     for name in names:
-        host, found = _host(name, inventory.variables.get(name, {}), facts.get(name))
-        findings += found
+        host, by_host[name] = _host(name, inventory.variables.get(name, {}), facts.get(name))
         if host is not None:
             hosts[name] = host
+    findings += _merged(by_host)
     findings += unknown((key for name in names for key in inventory.variables.get(name, {})), "the inventory")
     findings += [*_shared_addresses(hosts), *_addresses_elsewhere(hosts, facts)]
     findings += [*_borrowed_addresses(hosts), *_assumed_interfaces(hosts)]
     return Cluster(roles, hosts), findings
+
+
+def _merged(by_host: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
+    """What is wrong with many hosts in the same words is said once, with their names."""
+    owners: dict[Finding, list[str]] = {}
+    for name, findings in by_host.items():
+        for one in findings:
+            owners.setdefault(replace(one, where=one.where.removeprefix(f"host {name}")), []).append(name)
+    for one, names in owners.items():
+        yield replace(one, where=f"host{'s' * (len(names) > 1)} {_some(names)}{one.where}")
 
 
 def _host(name: str, variables: Mapping[str, Plain], facts: HostFacts | None) -> tuple[Host | None, list[Finding]]:
