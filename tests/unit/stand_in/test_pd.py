@@ -265,7 +265,7 @@ def test_instances_of_several_nodes_hand_over_from_and_to_each_node(serve, free_
     ]
     assert {answer[0] for answer in answers} == {200}
     assert len({answer[2]["text"] for answer in answers}) == 1
-    assert [answer[2]["meta_info"]["dp_rank"] for answer in answers] == [0, 1, 2, 3]
+    assert [answer[2]["meta_info"]["dp_rank"] for answer in answers] == [0, 2, 1, 3]
     prefill_1.end()
     assert prefill.wait_end() == 137
     assert decode_1.process.poll() is None

@@ -169,7 +169,7 @@ class Engine:
     def _fetch(self, job):
         if job.host == transfer.FAKE_HOST or self.settings.args["disaggregation_transfer_backend"] == "fake":
             return transfer.secret_of(job.ids)
-        job.dp_rank = next(self._turn) % self.settings.attention_dp
+        job.dp_rank = self.settings.dp_rank_of_turn(next(self._turn))
         nodes = self.settings.nodes_of(job.dp_rank)
         port = job.port if job.port is not None else self.settings.bootstrap_port
         try:

@@ -109,6 +109,11 @@ class Settings:
                     nodes.append(node)
         return nodes
 
+    def dp_rank_of_turn(self, turn):
+        """The DP group of a request: round robin, node after node, so that two requests are enough to use two nodes."""
+        per_node = max(1, self.attention_dp // self.nnodes)
+        return (turn * per_node + turn // self.nnodes) % self.attention_dp
+
     @property
     def rank_label(self):
         """What the log calls the first rank of this node."""
