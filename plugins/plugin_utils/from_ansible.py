@@ -16,7 +16,9 @@ from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import cluster_settings, inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.catalogue import Catalogue
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.files import read_catalogue
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import EngineError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, Finding, error, stop_on_errors
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host, Inventory
@@ -188,7 +190,7 @@ def compile_from(
     if any(one.check == "setting-type" for one in findings) or not any(roles.values()):
         stop_on_errors(findings)
     plan = _compile(
-        Inputs(choice.profile, read_catalogue(), source, roles, settings, _has_key(settings), facts or {}), findings
+        Inputs(choice.profile, _engines(settings), source, roles, settings, _has_key(settings), facts or {}), findings
     )
     cluster, _reported = inventory.cluster(source, roles, facts or {})
     return Compiled(plan, choice, settings, roles, cluster.hosts)
@@ -229,6 +231,14 @@ def _choice(settings: ClusterSettings, given: Plain) -> Choice:
         raise CompileError([error("profile-name", "profile", what, "Leave one of them out")])
     directories = [Path(text).expanduser() for text in settings.texts("sglang_profile_dirs")]
     return choose(catalogue([*directories, OWN_PROFILES]), profile or named)
+
+
+def _engines(settings: ClusterSettings) -> Catalogue:
+    try:
+        return read_catalogue([Path(text).expanduser() for text in settings.texts("sglang_engine_dirs")])
+    except EngineError as problem:
+        do = "Give directories that hold engine files as tools/dump_engine.py prints them"
+        raise CompileError([error("engine", "sglang_engine_dirs", str(problem), do)]) from problem
 
 
 def _has_key(settings: ClusterSettings) -> bool:

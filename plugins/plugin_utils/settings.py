@@ -84,6 +84,13 @@ SETTINGS: tuple[Setting, ...] = (
         example="0.5.13.post1",
     ),
     Setting(
+        "sglang_engine_dirs",
+        "list",
+        [],
+        "Directories with engine files of your own, for SGLang versions that the collection does not know; "
+        "tools/dump_engine.py prints such a file.",
+    ),
+    Setting(
         "sglang_groups",
         "dict",
         {},
