@@ -46,9 +46,10 @@ test: setup ## all that CI runs
 test-long: setup ## what takes longer; CI runs it too
 	@tools/stages long
 
-lint: setup ## ruff, mypy, yamllint, ansible-lint
+lint: setup ## ruff, mypy, shellcheck, yamllint, ansible-lint
 	ruff check .
 	mypy
+	shellcheck $$(git grep -l '^#!/usr/bin/env bash' -- .ci tests tools) $$(git ls-files '*.sh')
 	yamllint .
 	ansible-lint --offline
 

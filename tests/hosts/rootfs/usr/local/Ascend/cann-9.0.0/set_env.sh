@@ -7,11 +7,10 @@ _cann_home=/usr/local/Ascend/cann-9.0.0
 
 _cann_prepend() {
     # The current value is read as it is: with `set -u` an unset one ends the shell.
-    # shellcheck disable=SC2154
-    eval "_cann_old=\$$1"
+    _cann_old=${!1}
     case ":${_cann_old}:" in
         *":$2:"*) ;;
-        *) eval "export $1=\"$2\${_cann_old:+:\${_cann_old}}\"" ;;
+        *) export "$1=$2${_cann_old:+:${_cann_old}}" ;;
     esac
     unset _cann_old
 }
