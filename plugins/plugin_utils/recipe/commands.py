@@ -77,13 +77,12 @@ class Commands:
         self.launches: list[Launch] = []
         # Lines of commands that are no part of a recipe, and why.
         self.asides: dict[int, str] = {}
-        self.script: sh.Script | None = None
+        self.script = sh.Script((), b"")
 
     def command(self, statement: sh.Command) -> None:
         """A simple command. Raises `RecipeError` for one that recipes are not imported from."""
         name = statement.words[0].literal if statement.words else None
         if name in _ASIDE:
-            assert self.script is not None
             text = self.script.text(statement.words[0].start, statement.words[-1].end)
             self.aside(statement.line, _short(text), str(name), warn=name == "ulimit")
             return
@@ -184,7 +183,6 @@ class Commands:
             if isinstance(assignment.value, tuple):
                 raise RecipeError(assignment.line, f"{assignment.name} is an array before a command", REMOVE)
             env[assignment.name] = Exported(self.scope.value(assignment.value), assignment.line)
-        assert self.script is not None
         self.launches.append(
             Launch(
                 module=module,

@@ -10,13 +10,18 @@ that it compares with, as the host that has it, and once as a host that has none
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax as sh
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import Commands, HostSetting, Launch
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import (
+    SERVER,
+    Commands,
+    HostSetting,
+    Launch,
+)
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.scope import MOST, OWN_ADDRESS, REMOVE, Scope
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import (
@@ -48,21 +53,37 @@ class Run:
 def run(scripts: Sequence[sh.Script], before: Sequence[sh.Script] = ()) -> Run:
     """Run the scripts one behind the other. before: scripts of other hosts, of which only plain variables are taken."""
     nobody = _Machine(None, before)
-    nobody.execute(scripts)
-    hosts = tuple(nobody.compared)
-    elsewhere = {launch.line for launch in nobody.commands.launches}
-    launches: list[Launch] = []
-    notes = dict.fromkeys(nobody.scope.notes)
-    settings = list(nobody.commands.settings)
-    asides = dict(nobody.commands.asides)
-    for host in hosts:
-        machine = _Machine(host, before)
-        machine.execute(scripts)
-        launches.extend(launch for launch in machine.commands.launches if launch.line not in elsewhere)
-        notes.update(dict.fromkeys(machine.scope.notes))
-        asides.update(machine.commands.asides)
-        settings.extend(setting for setting in machine.commands.settings if setting not in settings)
-    return Run((*launches, *nobody.commands.launches), hosts, tuple(notes), tuple(settings), asides)
+    try:
+        nobody.execute(scripts)
+    except RecipeError:
+        # What a host of none of the addresses would do is not always defined; what the others do has to be.
+        if not nobody.compared:
+            raise
+    machines = [nobody]
+    pending = list(nobody.compared)
+    hosts: list[Text] = []
+    while pending:
+        hosts.append(pending.pop(0))
+        machines.append(_Machine(hosts[-1], before))
+        machines[-1].execute(scripts)
+        pending += [host for host in machines[-1].compared if host not in hosts and host not in pending]
+    return Run(
+        launches=tuple(_launches(machines)),
+        hosts=tuple(hosts),
+        notes=tuple(dict.fromkeys(note for machine in machines for note in machine.scope.notes)),
+        settings=tuple(dict.fromkeys(each for machine in machines for each in machine.commands.settings)),
+        asides={line: why for machine in machines for line, why in machine.commands.asides.items()},
+    )
+
+
+def _launches(machines: Sequence[_Machine]) -> Iterator[Launch]:
+    """A server belongs to the hosts that start it, everything else to nobody in particular where nobody starts it."""
+    nobody, *others = machines
+    owned = {launch.line for machine in others for launch in machine.commands.launches if launch.module == SERVER}
+    anywhere = {launch.line for launch in nobody.commands.launches} - owned
+    for machine in others:
+        yield from (launch for launch in machine.commands.launches if launch.line not in anywhere)
+    yield from (launch for launch in nobody.commands.launches if launch.line in anywhere)
 
 
 class _Machine:

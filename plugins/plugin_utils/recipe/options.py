@@ -89,8 +89,7 @@ def _groups(launch: Launch) -> Iterator[tuple[Word, list[Word]]]:
 
 def _after(word: Word, count: int) -> tuple[Any, ...]:
     first = word.value[0]
-    assert isinstance(first, Text)
-    rest = first.text[count:]
+    rest = first.text[count:] if isinstance(first, Text) else ""
     return (*((Text(rest),) if rest else ()), *word.value[1:])
 
 

@@ -194,7 +194,7 @@ class Scope:
             case sh.Substitution():
                 return self.substitute(piece, line)
             case sh.Expansion():
-                if piece.index in ("@", "*") or piece.operator in ("keys", "slice"):
+                if piece.operator != "count" and piece.index in ("@", "*"):
                     return joined(self.many(piece, line), " ")
                 return self.expansion(piece, line)
 

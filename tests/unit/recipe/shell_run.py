@@ -72,6 +72,7 @@ class Bash:
         for name in ("python", "python3"):
             self._stand_in(name, _PYTHON.format(python=sys.executable))
         self._stand_in("hostname", '#!/bin/sh\necho "$ADDRESSES"\n')
+        self._stand_in("ip", '#!/bin/sh\necho "2: bond0 inet $ADDRESSES"\n')
         self._stand_in("sudo", '#!/bin/sh\nexec "$@"\n')
         for name in ("sysctl", "curl", "docker"):
             self._stand_in(name, "#!/bin/sh\nexit 0\n")
@@ -153,9 +154,10 @@ def run_recipe(bash: Bash, texts: Sequence[str], addresses: Sequence[str]) -> li
             continue
         variables += "".join(f"{line}\n" for line in text.split("\n") if re.match(r"\w+=", line))
         anywhere = bash.run(preparation + text, None)
-        for address in (one for one in addresses if one in preparation + text):
-            started += [
-                one for one in bash.run(preparation + text, address) if one.argv not in [a.argv for a in anywhere]
-            ]
-        started += anywhere
+        mine = [bash.run(preparation + text, one) for one in addresses if one in preparation + text]
+        if all([one.argv for one in each] == [one.argv for one in anywhere] for each in mine):
+            # The block does not ask which host it is on.
+            started += anywhere
+        else:
+            started += [one for each in mine for one in each]
     return started

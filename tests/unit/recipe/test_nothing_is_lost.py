@@ -22,7 +22,7 @@ def mentioned(text: str) -> Iterator[tuple[int, str]]:
     """Line and name of every export, unset, sourced file, kernel setting and flag, as a reader would spot them."""
     hidden = re.sub(r"\{/\*.*?\*/\}", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
     for number, text_of_line in enumerate(hidden.split("\n"), 1):
-        line = re.sub(r"\$\(\(.*?\)\)", "", text_of_line)
+        line = re.sub(r"\$\(.*?\)+", "", text_of_line)
         for verb, names in re.findall(r"\b(export|unset|source|sysctl)\s+([^;&|<]*)", line):
             for name in names.split():
                 bare = name.strip("'\"").split("=")[0]

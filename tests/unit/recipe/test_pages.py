@@ -269,6 +269,19 @@ def test_a_tutorial_has_recipes_under_titles_that_leave_the_model_to_the_page() 
     }
 
 
+def test_rank_and_role_that_are_found_before_the_command() -> None:
+    mixed, disaggregated = page("rank-outside-the-loop.md").profiles
+    assert topology(mixed.data) == {"mixed": (1, 2)}
+    args = mixed.data["roles"]["mixed"]["args"]
+    assert (args["node-rank"], args["nnodes"], args["tp-size"]) == ("<node_rank>", 2, 32)
+    assert (args["host"], args["dist-init-addr"]) == ("<data_address>", "<head_address>:6657")
+    assert topology(disaggregated.data) == {"prefill": (1, 1), "decode": (1, 1)}
+    prefill, decode = disaggregated.data["roles"]["prefill"], disaggregated.data["roles"]["decode"]
+    assert (prefill["args"]["port"], decode["args"]["port"]) == (8000, 8001)
+    assert (prefill["env"]["TASK_QUEUE_ENABLE"], decode["env"]["TASK_QUEUE_ENABLE"]) == ("2", "1")
+    assert "disaggregation-bootstrap-port" not in decode["args"]
+
+
 def test_variants_share_what_stands_before_them() -> None:
     text = (
         "# Oak-3B\n\n## Deployment\n\n```bash\nexport SHARED=1\n```\n"

@@ -67,6 +67,17 @@ FILLED = [
         },
     ),
     Filled("node-ips.mdx", {**your(4, 2), "<your node1 ip>": D[0], "<your node2 ip>": D[1]}),
+    Filled(
+        "rank-outside-the-loop.md",
+        {
+            "your_ip_0": D[0],
+            "your_ip_1": D[1],
+            "10.0.0.1": P[0],
+            "10.0.0.2": D[0],
+            "/path/to/heron": MODEL,
+            "IFNAME=eth0": "IFNAME=bond0",
+        },
+    ),
     Filled("odds-and-ends.md", {"/path/to/willow": MODEL}),
     Filled("deepseek-r1.md", {**your(2, 2), "<your prefill ip>": P[0], "<your decode ip>": D[0]}),
 ]
