@@ -129,7 +129,7 @@ def devices(tmp_path):
     ],
 )
 def test_npus_are_those_of_this_node(devices, args, env, wanted):
-    assert [device for _, device in npus.wanted_devices(settings(env, **args))] == wanted
+    assert [device for _unused, device in npus.wanted_devices(settings(env, **args))] == wanted
 
 
 def test_npus_are_held_by_one_process_at_a_time(serve, devices):

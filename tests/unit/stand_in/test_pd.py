@@ -24,7 +24,7 @@ ASCEND = ("--disaggregation-transfer-backend", "ascend")
 
 
 def content(answer):
-    status, _, body = answer
+    status, _unused, body = answer
     assert status == 200, body
     return body["choices"][0]["message"]["content"]
 
@@ -63,7 +63,7 @@ def test_batches_streams_and_many_at_once(pair, ask_both):
 def test_a_client_that_asks_directly_is_refused(pair):
     prefill, decode = pair()
     for server in (prefill, decode):
-        status, _, body = server.ask("/generate", {"text": "hello"})
+        status, _unused, body = server.ask("/generate", {"text": "hello"})
         assert status == 400
         assert body["error"]["message"].startswith(
             "Invalid request: Disaggregated request received without bootstrap room id. req.rid='"
@@ -73,7 +73,9 @@ def test_a_client_that_asks_directly_is_refused(pair):
 def test_a_wrong_bootstrap_port_fails_the_handshake(pair, ask_both, free_port):
     prefill, decode = pair()
     begun = time.monotonic()
-    (status, _, body), _ = ask_both(prefill, decode, "/v1/chat/completions", CHAT, room=3333, port=free_port())
+    (status, _unused, body), _unused = ask_both(
+        prefill, decode, "/v1/chat/completions", CHAT, room=3333, port=free_port()
+    )
     assert 1 <= time.monotonic() - begun < 10
     assert (status, body["type"], body["code"]) == (500, "500", 500)
     assert "Decode handshake failed for request rank=0 decode_req.req.rid='" in body["message"]
@@ -92,7 +94,7 @@ def test_half_a_request_times_out(pair, asked, step, poll):
         "bootstrap_port": servers[0].bootstrap,
         "bootstrap_room": 1111,
     }
-    status, _, answer = servers[asked].ask("/generate", body)
+    status, _unused, answer = servers[asked].ask("/generate", body)
     assert status == 500
     assert answer["message"].startswith(f"{step} failed for request rank=0")
     assert answer["message"].endswith(
@@ -102,13 +104,13 @@ def test_half_a_request_times_out(pair, asked, step, poll):
 
 def test_the_limits_are_the_engines_own_variables(pair):
     variables = {"SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT": "0.5", "STAND_IN_KV_TIMEOUT_SECONDS": "null"}
-    prefill, _ = pair(prefill_env=variables, kv_timeout_seconds="null")
+    prefill, _unused = pair(prefill_env=variables, kv_timeout_seconds="null")
     body = {"text": "hello", "bootstrap_host": "127.0.0.1", "bootstrap_port": prefill.bootstrap, "bootstrap_room": 5}
     assert "timed out after 0.5s in KVPoll.Bootstrapping" in prefill.ask("/generate", body)[2]["message"]
 
 
 def test_bootstrap_speaks_as_recorded(pair):
-    prefill, _ = pair(("--tp-size", "4", "--dp-size", "2", "--enable-dp-attention"))
+    prefill, _unused = pair(("--tp-size", "4", "--dp-size", "2", "--enable-dp-attention"))
 
     def ask(path):
         connection = http.client.HTTPConnection("127.0.0.1", prefill.bootstrap, timeout=5)
@@ -135,7 +137,7 @@ def test_bootstrap_speaks_as_recorded(pair):
 
 
 def test_a_decode_that_is_asked_without_host_crashes_slowly(pair):
-    _, decode = pair(crash_seconds=1)
+    _unused, decode = pair(crash_seconds=1)
     with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
         decode.ask("/generate", {"text": "hello", "bootstrap_room": 4444})
     assert decode.wait_end() == 137
@@ -144,7 +146,7 @@ def test_a_decode_that_is_asked_without_host_crashes_slowly(pair):
 
 
 def test_a_crashing_decode_takes_connections_and_answers_nobody(pair):
-    _, decode = pair(crash_seconds=1.5)
+    _unused, decode = pair(crash_seconds=1.5)
     thread = threading.Thread(
         target=lambda: _ignore(lambda: decode.ask("/generate", {"text": "hello", "bootstrap_room": 4444}))
     )
@@ -217,7 +219,7 @@ def test_members_of_a_dead_store_are_strangers_to_the_next(pair, serve, ask_both
         "--disaggregation-mode", "prefill", *ASCEND, "--disaggregation-bootstrap-port", first.bootstrap, env=env
     ).wait_ready()
     again.bootstrap = first.bootstrap
-    (status, _, body), _ = ask_both(again, decode, "/v1/chat/completions", CHAT)
+    (status, _unused, body), _unused = ask_both(again, decode, "/v1/chat/completions", CHAT)
     assert (status, "not a member of this store" in body["message"]) == (500, True)
     decode.end()
     decode = serve("--disaggregation-mode", "decode", *ASCEND, env=env).wait_ready()
@@ -225,7 +227,7 @@ def test_members_of_a_dead_store_are_strangers_to_the_next(pair, serve, ask_both
 
 
 def test_an_address_that_is_not_the_hosts_ends_the_start(pair, serve, free_port):
-    prefill, _ = pair()
+    prefill, _unused = pair()
     env = {"ASCEND_MF_STORE_URL": prefill.store, "SGLANG_HOST_IP": "192.0.2.99"}
     server = serve("--disaggregation-mode", "decode", *ASCEND, env=env)
     assert server.wait_end() == 137
@@ -261,7 +263,7 @@ def test_instances_of_several_nodes_hand_over_from_and_to_each_node(serve, free_
     decode.wait_ready()
     answers = [
         ask_both(prefill, decode, "/generate", {"text": "hello", "sampling_params": {"max_new_tokens": 4}})[0]
-        for _ in range(4)
+        for _unused in range(4)
     ]
     assert {answer[0] for answer in answers} == {200}
     assert len({answer[2]["text"] for answer in answers}) == 1
@@ -277,10 +279,14 @@ def test_the_store_can_be_a_process_of_its_own(serve, free_port, tmp_path):
     command = [sys.executable, "-m", "memfabric_hybrid.launch_ascend_mf_store"]
     env = {"PATH": engine[0], "PYTHONPATH": engine[1]}
     assert (
-        b"env ASCEND_MF_STORE_URL not exist" in subprocess.run(command, env=env, capture_output=True, timeout=20).stderr
+        b"env ASCEND_MF_STORE_URL not exist"
+        in subprocess.run(command, env=env, capture_output=True, timeout=20, check=False).stderr
     )
     assert (
-        subprocess.run(command, env={**env, "ASCEND_MF_STORE_URL": "tcp://192.0.2.99:1"}, timeout=20).returncode == 255
+        subprocess.run(
+            command, env={**env, "ASCEND_MF_STORE_URL": "tcp://192.0.2.99:1"}, timeout=20, check=False
+        ).returncode
+        == 255
     )
     store = subprocess.Popen(command, env={**env, "ASCEND_MF_STORE_URL": url})
     try:

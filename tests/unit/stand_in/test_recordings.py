@@ -142,7 +142,7 @@ def test_server_info_has_the_recorded_names(server_of, group):
     recorded = RECORDINGS[group]["server_info"]
     expected = recorded["answer"]
     for path in ("/server_info", "/get_server_info"):
-        status, _, answer = server_of(group).ask(path)
+        status, _unused, answer = server_of(group).ask(path)
         assert status == recorded["status"]
         assert set(expected["names"]) - set(answer) - NOT_SHOWN == set()
         assert set(answer) - set(expected["names"]) == set()

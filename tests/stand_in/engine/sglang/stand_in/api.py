@@ -70,7 +70,7 @@ class Api:
         if route is None and request.method == "GET" and request.path.startswith("/v1/models/"):
             return self._model(request.path[len("/v1/models/") :])
         if route is None:
-            known = any(path == request.path for _, path in self.routes)
+            known = any(path == request.path for _unused, path in self.routes)
             return http.json_response({"detail": "Method Not Allowed" if known else "Not Found"}, 405 if known else 404)
         try:
             return route(request)
@@ -130,7 +130,7 @@ class Api:
             "effective_max_running_requests_per_dp": (settings.args["max_running_requests"] or 2048)
             // settings.attention_dp,
         }
-        info["internal_states"] = [{**shown, **extra} for _ in range(settings.dp)]
+        info["internal_states"] = [{**shown, **extra} for _unused in range(settings.dp)]
         info.update(version=settings.version, kv_events=None)
         if settings.is_newer:
             info.update(

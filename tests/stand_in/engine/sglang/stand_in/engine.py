@@ -127,7 +127,7 @@ class Engine:
     def _steps(self, job):
         mode = self.settings.mode
         if mode == "prefill":
-            yield [next(answers.answer_ids(self._hand_over(job), 1))], {"type": "length", "length": 0}
+            yield list(answers.answer_ids(self._hand_over(job), 1)), {"type": "length", "length": 0}
             return
         secret = self._fetch(job) if mode == "decode" else transfer.secret_of(job.ids)
         pause = self.knobs.seconds("token_seconds")

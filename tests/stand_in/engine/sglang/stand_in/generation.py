@@ -252,7 +252,7 @@ class OpenAi(Endpoint):
         prompts = self.prompts(body)
         if isinstance(prompts, http.Response):
             return prompts
-        prompts = [ids for ids in prompts for _ in range(body.get("n") or 1)]
+        prompts = [ids for ids in prompts for _unused in range(body.get("n") or 1)]
         limit = body.get("max_completion_tokens") or body.get("max_tokens") or self.default_limit
         pairs = self.pairs(body, len(prompts))
         return [self.job(ids, limit, pair, bool(body.get("ignore_eos"))) for ids, pair in zip(prompts, pairs)]
@@ -267,8 +267,8 @@ class OpenAi(Endpoint):
 
     def whole(self, results, body):
         settings = self.engine.settings
-        choices = [self.choice(index, self.text(ids), reason) for index, (_, ids, reason) in enumerate(results)]
-        usage = self.usage(results[0][0], sum(len(ids) for _, ids, _ in results))
+        choices = [self.choice(index, self.text(ids), reason) for index, (_unused, ids, reason) in enumerate(results)]
+        usage = self.usage(results[0][0], sum(len(ids) for _unused, ids, _unused in results))
         metadata = {"weight_version": settings.args["weight_version"]}
         if settings.is_newer:
             metadata["weight_versions"] = [

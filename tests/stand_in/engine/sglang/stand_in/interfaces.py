@@ -47,7 +47,7 @@ def names():
     try:
         return sorted(name for name in os.listdir("/sys/class/net") if Path("/sys/class/net", name).is_dir())
     except OSError:
-        return [name for _, name in socket.if_nameindex()]
+        return [name for _unused, name in socket.if_nameindex()]
 
 
 def _from_kernel():

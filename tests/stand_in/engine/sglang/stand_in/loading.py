@@ -51,7 +51,7 @@ def _progress(shards, seconds, newlines):
         done = shards * step // steps
         elapsed = time.monotonic() - begun
         rate = done / elapsed if elapsed > 0 and done else None
-        bar = BAR.format(
+        text = BAR.format(
             percent=100 * done / shards,
             done=done,
             total=shards,
@@ -59,7 +59,7 @@ def _progress(shards, seconds, newlines):
             left=_clock((shards - done) / rate) if rate else "?",
             rate=f"{rate:5.2f}" if rate else "?",
         )
-        log.raw(f"{bar}\n" if newlines else f"\r{bar}")
+        log.raw(f"{text}\n" if newlines else f"\r{text}")
         if step < steps:
             time.sleep(seconds / steps)
     if not newlines:

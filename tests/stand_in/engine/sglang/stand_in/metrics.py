@@ -71,7 +71,7 @@ class Metrics:
         """A request has ended."""
         with self._lock:
             self.running -= 1
-            begun, _, count = self._times.pop(job.rid)
+            begun, _unused, count = self._times.pop(job.rid)
             self.requests += 1
             self.prompt_tokens += len(job.ids)
             self.generation_tokens += count

@@ -37,7 +37,7 @@ def hold(settings, directory):
             os.close(handle)
             raise NpuError(texts.device_full(logical)) from None
         _held.append(handle)
-    return [device for _, device in wanted]
+    return [device for _unused, device in wanted]
 
 
 def wanted_devices(settings):

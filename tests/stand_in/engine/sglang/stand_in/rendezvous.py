@@ -105,7 +105,7 @@ class Group:
         for line in self._peers.values():
             line.send(joined=True, incarnation=self.incarnation)
         # Who comes later is not answered either.
-        wire.thread(lambda: [_late.append(arrivals.get()) for _ in itertools.count()], "dist-init-late")
+        wire.thread(lambda: _keep_waiting(arrivals), "dist-init-late")
 
     def _is_complete(self):
         """Whether all are there; who has gone again meanwhile may come again."""
@@ -215,6 +215,11 @@ class Group:
 
 
 _late = []
+
+
+def _keep_waiting(arrivals):
+    while True:
+        _late.append(arrivals.get())
 
 
 def _listen_everywhere(port):

@@ -184,7 +184,7 @@ def check(settings):
 def split_address(text):
     """Host and port of `host:port`, `[v6]:port` or a URL of such."""
     text = text.split("://", 1)[-1]
-    host, _, port = text.rpartition(":")
+    host, _unused, port = text.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
         raise SettingsError(f"Invalid address: {text!r}", "ValueError")
     return host.strip("[]"), int(port)

@@ -32,7 +32,7 @@ class HandshakeError(TransferError):
 
 def cut(secret, count):
     """A secret (hex) in `count` parts, all of which are needed."""
-    parts = [secrets.token_bytes(32) for _ in range(count - 1)]
+    parts = [secrets.token_bytes(32) for _unused in range(count - 1)]
     last = bytes.fromhex(secret)
     for part in parts:
         last = bytes(a ^ b for a, b in zip(last, part))

@@ -70,7 +70,7 @@ def serve(server, handler, name):
     def accept():
         while True:
             try:
-                connection, _ = server.accept()
+                connection, _unused = server.accept()
             except OSError:
                 return
             line = Line(connection)
