@@ -34,6 +34,7 @@ class ActionModule(ActionBase):
                 "timeout": {"type": "float", "default": 3600.0},
                 "log_lines": {"type": "int", "default": 20},
                 "rendezvous": {"type": "path"},
+                "advice": {"type": "str", "default": ""},
             }
         )
         host = str(task_vars["inventory_hostname"])
@@ -50,7 +51,10 @@ class ActionModule(ActionBase):
         # All hosts of one task share it; ansible removes the directory at the end.
         default = Path(constants.DEFAULT_LOCAL_TMP) / f"ascend-sglang-wait-{self._task._uuid}"
         meeting = waiting.Rendezvous(Path(args["rendezvous"]) if args["rendezvous"] else default)
-        return {**result, **_Wait(self, host, services, args, meeting, task_vars).run()}
+        waited = _Wait(self, host, services, args, meeting, task_vars).run()
+        if waited.get("failed") and args["advice"]:
+            waited["msg"] = f"{waited.get('msg', '')}\n{args['advice']}"
+        return {**result, **waited}
 
 
 class _Wait:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
+from ansible_collections.ascend.sglang.plugins.module_utils import guard_plan
+
 ROLES = ("prefill", "decode", "mixed", "router", "store")
 
 _UNIT = re.compile(r"sglang-[a-z0-9][a-z0-9-]*\Z")
@@ -49,6 +51,7 @@ class PlanService:
     url: str | None
     ports: tuple[tuple[str, int], ...]
     port_ranges: tuple[tuple[str, int, int], ...]
+    guard: guard_plan.GuardPlan | None = None
 
     @property
     def python(self) -> str:
@@ -74,6 +77,24 @@ class PlanService:
         return f"{self.role} instance {self.instance}{node}"
 
 
+@dataclass(frozen=True)
+class Watched:
+    """As much of a service as it takes to see whether it is ready."""
+
+    unit: str
+    role: str
+    url: str | None
+
+
+def parse_watched(services: Sequence[Any]) -> tuple[Watched, ...]:
+    """The services of a plan, or mappings with unit, role and url alone."""
+    watched = []
+    for service in services:
+        reader = _reader(service)
+        watched.append(Watched(reader.unit, reader.role(), reader.url()))
+    return tuple(watched)
+
+
 def parse_all(services: Sequence[Any]) -> tuple[PlanService, ...]:
     """Check a list of plan services; two of one host may not share a unit."""
     parsed = tuple(parse(service) for service in services)
@@ -88,19 +109,11 @@ def parse_all(services: Sequence[Any]) -> tuple[PlanService, ...]:
 
 def parse(service: Any) -> PlanService:
     """Turn one plan service (a mapping, as in plan.json) into a PlanService."""
-    if not isinstance(service, Mapping):
-        raise PlanServiceError(f"a service of a plan is a mapping, not {service!r}")
-    unit = service.get("unit")
-    if not isinstance(unit, str) or not _UNIT.match(unit):
-        raise PlanServiceError(f"unit: {unit!r} is not a unit name of this collection (sglang-decode, sglang-decode-1)")
-    reader = _Reader(service, unit)
-    role = reader.text("role")
-    if role not in ROLES:
-        reader.refuse("role", role, "one of " + ", ".join(ROLES))
+    reader = _reader(service)
     return PlanService(
         host=reader.text("host"),
-        unit=unit,
-        role=role,
+        unit=reader.unit,
+        role=reader.role(),
         instance=reader.number("instance"),
         rank=reader.number("rank"),
         nnodes=reader.number("nnodes", default=1),
@@ -111,7 +124,17 @@ def parse(service: Any) -> PlanService:
         url=reader.url(),
         ports=reader.ports(),
         port_ranges=reader.port_ranges(),
+        guard=reader.guard(),
     )
+
+
+def _reader(service: Any) -> _Reader:
+    if not isinstance(service, Mapping):
+        raise PlanServiceError(f"a service of a plan is a mapping, not {service!r}")
+    unit = service.get("unit")
+    if not isinstance(unit, str) or not _UNIT.match(unit):
+        raise PlanServiceError(f"unit: {unit!r} is not a unit name of this collection (sglang-decode, sglang-decode-1)")
+    return _Reader(service, unit)
 
 
 class _Reader:
@@ -119,10 +142,16 @@ class _Reader:
 
     def __init__(self, service: Mapping[str, Any], unit: str) -> None:
         self._service = service
-        self._unit = unit
+        self.unit = unit
+
+    def role(self) -> str:
+        role = self.text("role")
+        if role not in ROLES:
+            self.refuse("role", role, "one of " + ", ".join(ROLES))
+        return role
 
     def refuse(self, key: str, value: Any, wanted: str) -> None:
-        raise PlanServiceError(f"{self._unit}: {key} is {value!r}, but must be {wanted}")
+        raise PlanServiceError(f"{self.unit}: {key} is {value!r}, but must be {wanted}")
 
     def text(self, key: str) -> str:
         value = self._service.get(key)
@@ -212,3 +241,9 @@ class _Reader:
                 self.refuse(key, pair, "[first, last]")
             ranges.append((str(name), self._port(key, pair[0]), self._port(key, pair[1])))
         return tuple(ranges)
+
+    def guard(self) -> guard_plan.GuardPlan | None:
+        try:
+            return guard_plan.parse(self._service.get("guard"))
+        except guard_plan.GuardPlanError as error:
+            raise PlanServiceError(f"{self.unit}: {error}") from error

@@ -9,16 +9,19 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from typing import Union
 from urllib.parse import urlsplit
 
 from ansible_collections.ascend.sglang.plugins.module_utils import engine_log, http_probe, listeners, systemd
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Run, run
-from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import PlanService
+from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import PlanService, Watched
 from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitState
 
 _JOURNAL_SECONDS = 10.0
 _PHASE_LINES = 400
 _CAUSE_LINES = 1000
+
+Service = Union[PlanService, Watched]
 
 # What systemd itself writes into a unit's log, with the descriptions that unit_file gives.
 _BEGUN = re.compile(r"Started .*\bSGLang ")
@@ -49,7 +52,7 @@ class Status:
 
 
 def look(
-    services: Sequence[PlanService],
+    services: Sequence[Service],
     restarts: Mapping[str, int],
     health_timeout: float,
     log_lines: int,
@@ -71,7 +74,7 @@ def look(
 
 
 def _one(
-    service: PlanService, state: UnitState, restarts: int | None, health_timeout: float, log_lines: int, ask: Run
+    service: Service, state: UnitState, restarts: int | None, health_timeout: float, log_lines: int, ask: Run
 ) -> Status:
     dead = is_dead(state) or (restarts is not None and state.restarts > restarts)
     ready, health = False, ""
@@ -111,7 +114,7 @@ def is_dead(state: UnitState) -> bool:
     return state.active == "activating" and state.restarts > 0
 
 
-def _ready(service: PlanService, state: UnitState, timeout: float) -> tuple[bool, str]:
+def _ready(service: Service, state: UnitState, timeout: float) -> tuple[bool, str]:
     """Readiness, and what was seen of it, in words.
 
     A rank above 0 answers as soon as its node has loaded, which is all that it can be asked. A router's own /health
@@ -139,7 +142,7 @@ def _ready(service: PlanService, state: UnitState, timeout: float) -> tuple[bool
     return False, f"{reply.status or reply.error}" + (f" ({reason})" if reason else "")
 
 
-def _phase(service: PlanService, state: UnitState, lines: Sequence[str], health: str) -> str:
+def _phase(service: Service, state: UnitState, lines: Sequence[str], health: str) -> str:
     if state.active == "deactivating":
         return "stopping"
     if state.job or not state.running:

@@ -43,7 +43,7 @@ options:
     description:
       - V(absent) takes O(workers) out and waits until they have no request left.
       - V(present) puts in those that are missing and waits until the router finds all of O(workers) healthy.
-      - V(listed) changes nothing.
+      - V(listed) changes nothing. It never fails; RV(error) says why nothing could be listed.
     type: str
     choices: [present, absent, listed]
     default: listed
@@ -102,6 +102,10 @@ workers:
   returned: always
   type: list
   elements: dict
+error:
+  description: Why a router could not be asked, with O(state=listed); else empty.
+  returned: always
+  type: str
 left:
   description: By URL how many requests a worker still had when O(drain_timeout) was over; empty when none had.
   returned: always
@@ -127,6 +131,15 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ascend.sglang.plugins.module_utils import router_api, secrets_file
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 
+NOTHING: dict[str, Any] = {
+    "changed": False,
+    "supported": False,
+    "names": [],
+    "workers": [],
+    "left": {},
+    "readiness": "",
+}
+
 
 def argument_spec() -> dict[str, Any]:
     """The options, as DOCUMENTATION describes them."""
@@ -149,7 +162,7 @@ def change(router: router_api.Router, params: dict[str, Any], write: bool) -> di
     urls = [one.url for one in wanted]
     before = router.workers()
     if before is None:
-        return {"changed": False, "supported": False, "names": [], "workers": [], "left": {}, "readiness": ""}
+        return {**NOTHING, "error": ""}
     have = [one.url for one in before]
     names: list[str] = []
     left: dict[str, int] = {}
@@ -175,6 +188,7 @@ def change(router: router_api.Router, params: dict[str, Any], write: bool) -> di
         "names": names,
         "workers": [one.plain() for one in workers],
         "left": left,
+        "error": "",
         "readiness": router.readiness(),
     }
 
@@ -193,7 +207,10 @@ def main() -> None:
     try:
         result = change(router_api.Router(params["url"], key), params, not module.check_mode)
     except router_api.RouterError as error:
-        module.fail_json(msg=str(error))
+        if params["state"] != "listed":
+            module.fail_json(msg=str(error))
+        # To look is to be told, whatever there is to see.
+        result = {**NOTHING, "error": str(error)}
     module.exit_json(**result, at=at, seconds=round(time.monotonic() - began, 1))
 
 

@@ -281,7 +281,9 @@ class Reconciler:
         if self._params["services"] is None:
             self.observed = self._host.observe(own)
             roles = self._params["roles"]
-            chosen = [one for one in self.observed.values() if not roles or (one.facts or {}).get("role") in roles]
+            units = self._params["units"]
+            of_roles = [one for one in self.observed.values() if not roles or (one.facts or {}).get("role") in roles]
+            chosen = [one for one in of_roles if not units or one.unit in units]
         else:
             self.observed = self._host.observe([one.unit for one in self._services if one.unit in own])
             chosen = list(self.observed.values())

@@ -18,7 +18,7 @@ description:
 options:
   services:
     description:
-      - Services of a plan on this host, as C(plan.json) has them.
+      - Services of a plan on this host, as C(plan.json) has them. C(unit), C(role) and C(url) are read.
     type: list
     elements: dict
     required: true
@@ -148,7 +148,7 @@ def main() -> None:
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
     params = module.params
     try:
-        services = plan_service.parse_all(params["services"])
+        services = plan_service.parse_watched(params["services"])
         restarts = {str(unit): int(number) for unit, number in params["restarts"].items()}
         found = readiness.look(services, restarts, params["health_timeout"], params["log_lines"])
     except (plan_service.PlanServiceError, systemd.SystemdError, ValueError) as error:

@@ -23,7 +23,8 @@ description:
 options:
   services:
     description:
-      - Services of a plan, as C(plan.json) has them. Those whose C(host) is this host's inventory name are waited for.
+      - Services of a plan, as C(plan.json) has them; C(host), C(unit), C(role) and C(url) are read. Those whose C(host)
+        is this host's inventory name are waited for.
     type: list
     elements: dict
     required: true
@@ -43,6 +44,11 @@ options:
       - How many lines of its log a service that died is shown with.
     type: int
     default: 20
+  advice:
+    description:
+      - What to tell in addition when the wait fails, such as what still serves.
+    type: str
+    default: ""
   rendezvous:
     description:
       - Directory on the controller by which hosts that wait together hear of a death. When left out, a temporary one of

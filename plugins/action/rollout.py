@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Decide on the controller which services restart together, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.ascend.sglang.plugins.plugin_utils import on_disk
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
+from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import (
+    beyond_limit,
+    lines,
+    restarts,
+    whole,
+)
+from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
+    Running,
+    announce,
+    as_dicts,
+    waves,
+    workers,
+)
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
+
+
+class ActionModule(ActionBase):
+    """Run once for all hosts. Connects to none of them."""
+
+    _supports_check_mode = True
+    _supports_async = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Read what the hosts registered, add what must restart with it, and put it in order."""
+        variables = task_vars or {}
+        result = super().run(tmp, variables)
+        _checked, arguments = self.validate_argument_spec(
+            argument_spec={
+                "services": {"type": "list", "elements": "dict"},
+                "register": {"type": "str"},
+                "facts": {"type": "str", "required": True},
+                "router": {"type": "str", "required": True},
+                "roles": {"type": "list", "elements": "str", "default": []},
+                "instances": {"type": "list", "elements": "str", "default": []},
+            },
+            required_together=[("services", "register")],
+        )
+        facts = {host: told["facts"] for host, told in self._answers(variables, arguments["facts"], "facts").items()}
+        try:
+            services, units = self._change(variables, arguments, facts)
+        except CompileError as stopped:
+            return {**result, "failed": True, "msg": error_text(stopped.findings)}
+        also = restarts(services, units)
+        problems = beyond_limit(services, units, also)
+        if problems:
+            return {**result, "failed": True, "msg": error_text(problems)}
+        listed = self._answers(variables, arguments["router"], "results").values()
+        supported = any(told.get("supported") for one in listed for told in one["results"])
+        now = Running(on_disk.urls(facts), supported)
+        found = waves(services, units, also, now)
+        ready = whole(services, units)
+        return {
+            **result,
+            "changed": False,
+            "restarts": also,
+            "whole": ready,
+            "lines": lines(services, units, also),
+            "waves": as_dicts(found, services, units, now),
+            "order": announce(found),
+            "workers": workers(one for own in ready.values() for one in own),
+        }
+
+    def _change(
+        self, variables: dict[str, Any], arguments: dict[str, Any], facts: dict[str, Any]
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """The services, and what would become of them: by the plan and the hosts' check, or by the selection."""
+        if arguments.get("services") is not None:
+            services: Any = plain(arguments["services"])
+            # A host outside of --limit has not been asked.
+            answers = self._answers(variables, arguments["register"], "units")
+            return services, {host: told["units"] for host, told in answers.items()}
+        services = on_disk.services(facts)
+        chosen = on_disk.chosen(services, arguments["roles"], arguments["instances"])
+        return services, on_disk.states(facts, chosen, "a restart was asked for")
+
+    def _answers(self, variables: dict[str, Any], register: str, key: str) -> dict[str, Any]:
+        """Host -> what it registered, of those whose answer has this key."""
+        found = {}
+        for host in variables["ansible_play_hosts_all"]:
+            answer: Any = plain(variables["hostvars"][host].get(register) or {})
+            if key in answer:
+                found[host] = answer
+        return found
