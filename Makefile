@@ -19,7 +19,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export LC_ALL := C.UTF-8
 
-.PHONY: settings help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule benchmark clean
+.PHONY: settings help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule deployments benchmark long clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
@@ -41,7 +41,7 @@ demo-down: ## destroy the demo and all that the test hosts keep on this machine
 	@tools/demo down
 
 test: setup ## all that CI runs
-	@tools/stages lint unit sanity importer installed cores molecule benchmark
+	@tools/stages lint unit sanity importer installed cores molecule deployments benchmark
 
 test-long: setup ## what takes longer; CI runs it too
 	@tools/stages long
@@ -70,13 +70,16 @@ cores: setup ## the plans of all profiles on the oldest and the newest ansible-c
 	pytest -n 2 tests/cores
 
 molecule: hosts ## the scenarios on test hosts; SCENARIOS="a b" takes only those
-	tools/molecule $(SCENARIOS)
+	tools/as-found tools/molecule $(SCENARIOS)
+
+deployments: hosts ## wrong inputs, removals and what else a deploy must do or refuse on test hosts
+	tools/as-found pytest tests/deploy
 
 benchmark: hosts ## what plans and deploys cost
-	pytest tests/benchmark
+	tools/as-found pytest tests/benchmark
 
 long: hosts
-	pytest tests/long
+	tools/as-found pytest tests/long
 
 settings: setup ## write group_vars/all.example.yml from the one list of settings
 	tools/settings_example.py >group_vars/all.example.yml

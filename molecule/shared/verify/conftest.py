@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import testinfra
@@ -75,8 +76,11 @@ class Cluster:
         )
 
     def everywhere(self, command: str) -> dict[str, str]:
-        """What a command prints on each host."""
-        return {name: host.check_output(command) for name, host in self.hosts.items()}
+        """What a command prints on each host, run on all at the same time."""
+        with ThreadPoolExecutor(len(self.hosts)) as pool:
+            return dict(
+                zip(self.hosts, pool.map(lambda host: host.check_output(command), self.hosts.values()), strict=True)
+            )
 
     @property
     def units(self) -> list[tuple[Host, str]]:

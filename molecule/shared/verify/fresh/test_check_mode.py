@@ -29,10 +29,9 @@ ss -Htln | sed -E 's/ +/ /g' | sort
 @pytest.fixture(scope="module")
 def check(cluster, playbook):
     """The output of a check, and the hosts' states before and after it."""
-    # pipefail is not wanted: listing a folder that is not there is an answer too.
-    before = {name: host.run(STATE).stdout for name, host in cluster.hosts.items()}
+    before = cluster.everywhere(STATE)
     done = playbook("deploy", "--check", "--diff")
-    after = {name: host.run(STATE).stdout for name, host in cluster.hosts.items()}
+    after = cluster.everywhere(STATE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, before, after
 
