@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import parser
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import placeholders as ph
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax as sh
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands import SERVER
@@ -48,9 +49,9 @@ def parse(blocks: Sequence[Code]) -> tuple[tuple[Block, ...], ph.Placeholders, t
     for code in blocks:
         text, marks = ph.protect(code.text, marks)
         try:
-            script = sh.parse(text, code.line)
+            script = parser.parse(text, code.line)
         except RecipeError as wrong:
-            if sh.PARSER_ERROR is not None or _CONCERNS.search(code.text):
+            if parser.PARSER_ERROR is not None or _CONCERNS.search(code.text):
                 raise
             notes.append(
                 Note(code.line, first_words(code.text), f"not understood, and no part of the recipe: {wrong.what}")

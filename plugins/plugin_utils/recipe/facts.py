@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.elements import Table
 
@@ -28,7 +28,7 @@ def _canonical(key: str) -> str:
 def begins_facts(line: str) -> bool:
     """Whether a line of copied text is the line of facts under a recipe's title."""
     found = _ONE.fullmatch(line)
-    return bool(found) and _canonical(found[1] if found else "") in _KEYS
+    return bool(found) and _canonical(found[1] if found else "") in (*_KEYS, *_ASIDE)
 
 
 def parse_line(line: str, columns: Iterable[str] = ()) -> Mapping[str, str]:
@@ -93,10 +93,21 @@ def matches_title(facts: Mapping[str, str], title: str) -> bool:
         wanted.append(facts["Quantization"].split()[0].lower())
     wanted.extend(facts[key].replace(" ", "").lower() for key in _FIGURES if key in facts)
     if "Dataset" in facts:
-        lengths = re.match(r"([\d.]+)k\+([\d.]+)k", facts["Dataset"].lower())
-        if lengths:
-            wanted.extend(f"{side}{_length(text)}" for side, text in zip(("in", "out"), lengths.groups(), strict=True))
-    return len(wanted) >= 2 and all(word in words for word in wanted)
+        wanted.extend(_dataset_words(facts["Dataset"].lower()))
+    unwanted = {word for word in words if re.fullmatch(r"prefix\d+", word)} - set(wanted)
+    return len(wanted) >= 2 and all(word in words for word in wanted) and not unwanted
+
+
+def _dataset_words(dataset: str) -> Iterator[str]:
+    """The words of a title for ``3.5k+1.5k``, ``64k+1k (90% prefix cache hit rate)``, ``1024x1024 (30)+1024``."""
+    lengths = re.match(r"([\d.]+)k\+([\d.]+)k", dataset)
+    if lengths:
+        yield f"in{_length(lengths[1])}"
+        yield f"out{_length(lengths[2])}"
+    elif image := re.match(r"\d+x\d+|\d+p", dataset):
+        yield f"in{image[0]}"
+    if prefix := re.search(r"\((\d+)%", dataset):
+        yield f"prefix{prefix[1]}"
 
 
 def _length(text: str) -> str:

@@ -28,6 +28,8 @@ _STARTS = frozenset({
     "fi", "done", "do", "then", "else", "elif", "break", "declare", "nohup", "exec", "set", "ulimit", "env", "cd",
 })
 # fmt: on
+# What no line of prose begins with.
+_COMMAND = re.compile(r"(export|unset) \w+|python3? -m |(source|\.) /|sysctl -|echo |# |[A-Za-z_]\w*=")
 _ROUTER_OR_BENCHMARK = re.compile(r"-m\s+(sglang_router\.|sglang\.bench)")
 _SERVER = re.compile(r"-m\s+sglang\.launch_server")
 
@@ -48,15 +50,15 @@ def plain(lines: Sequence[str]) -> Iterator[Element]:
     depth = 0
     for place, paragraph in _paragraphs(lines):
         first = paragraph[0]
-        open_block = depth > 0 or (bool(block) and block[-1][1].rstrip().endswith("\\"))
-        if not open_block and len(paragraph) == 1 and _MARK.fullmatch(first.strip()):
+        open_block = depth > 0
+        if not open_block and _is_mark(first):
             yield from finish()
             marked = True
             continue
-        if not open_block and (heading := _heading(lines, place, paragraph)):
+        if not open_block and _is_heading(lines, place):
             yield from finish()
             marked = False
-            yield heading
+            yield Heading(place + 1, 0, first.strip())
             continue
         if open_block or _is_shell(first) or (marked and not _is_prose(first)):
             if block:
@@ -76,12 +78,17 @@ def plain(lines: Sequence[str]) -> Iterator[Element]:
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines that are not blank, with the place of the first. A mark over a block stands alone."""
+    """Runs of lines that are not blank, with the place of the first. Marks and headings stand alone.
+
+    Shell under prose begins a run of its own: not every browser copies the blank lines.
+    """
     start: int | None = None
     for place, line in enumerate([*lines, ""]):
         blank = not line.strip()
-        alone = not blank and _MARK.fullmatch(line.strip()) and (place == 0 or start is None)
-        if start is not None and (blank or alone):
+        continued = place > 0 and lines[place - 1].rstrip().endswith("\\")
+        alone = not blank and (_is_mark(line) or _is_heading(lines, place))
+        turns = start is not None and not continued and _turns(lines[start], line)
+        if start is not None and (blank or alone or turns):
             yield start, list(lines[start:place])
             start = None
         if alone:
@@ -90,17 +97,30 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
             start = place
 
 
-def _heading(lines: Sequence[str], place: int, paragraph: list[str]) -> Heading | None:
-    text = paragraph[0].strip()
-    if is_section(text) and len(paragraph) == 1:
-        return Heading(place + 1, 0, text)
-    if "\t" in text or _is_shell(text) or len(text) > 120 or text.endswith((".", ":")) or begins_facts(text):
-        return None
+def _turns(first: str, line: str) -> bool:
+    """Whether a line cannot belong to the run that the first line begins."""
+    return _is_prose(line) if _is_shell(first) else _is_command(line)
+
+
+def _is_mark(line: str) -> bool:
+    return _MARK.fullmatch(line.strip()) is not None
+
+
+def _is_heading(lines: Sequence[str], place: int) -> bool:
+    text = lines[place].strip()
+    if "\t" in text or _is_shell(text):
+        return False
+    if is_section(text):
+        return True
+    if len(text) > 120 or text.endswith((".", ":")) or begins_facts(text):
+        return False
     # A title stands over the facts of its recipe, or over "Model Deployment".
     follower = next((line.strip() for line in lines[place + 1 :] if line.strip()), "")
-    if begins_facts(follower) or (len(paragraph) == 1 and _DEPLOYMENT.match(follower) and is_section(follower)):
-        return Heading(place + 1, 0, text)
-    return None
+    return begins_facts(follower) or (_DEPLOYMENT.match(follower) is not None and is_section(follower))
+
+
+def _is_command(line: str) -> bool:
+    return _COMMAND.match(line.strip()) is not None
 
 
 def _is_shell(line: str) -> bool:

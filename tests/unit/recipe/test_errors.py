@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import parser
 
 from .importing import PAGES, block, imported
 
@@ -126,7 +126,7 @@ def test_a_page_without_recipes(text: str) -> None:
 
 
 def test_without_the_parser_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syntax, "PARSER_ERROR", "No module named 'tree_sitter'")
+    monkeypatch.setattr(parser, "PARSER_ERROR", "No module named 'tree_sitter'")
     message = error_of((PAGES / "json.md").read_text())
     assert "the Python libraries that parse shell are missing on the controller" in message
     assert "pip install tree-sitter tree-sitter-bash" in message

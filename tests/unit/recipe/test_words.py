@@ -10,9 +10,10 @@ import subprocess
 from typing import Any
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import syntax
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import parser
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.arithmetic import NoArithmeticError, evaluate
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.machine import run
+from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import known
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,8 +67,8 @@ def by_bash(command: str) -> list[str] | None:
 
 def by_importer(command: str) -> list[str] | None:
     try:
-        started = run([syntax.parse(f"{SETUP}python3 -m sglang.launch_server {command}\n", 1)])
-    except syntax.RecipeError:
+        started = run([parser.parse(f"{SETUP}python3 -m sglang.launch_server {command}\n", 1)])
+    except RecipeError:
         return None
     words = started.launches[0].words
     return [word.text for word in words] if all(known(word.value) for word in words) else None
