@@ -19,12 +19,14 @@ def plan_of(name: str, groups: Any, hostvars: Any, profile: str | None) -> Plan:
 
     Ansible turns the ValueError of a filter into an error of the task.
     """
-    if not isinstance(groups, Mapping) or not all(hasattr(hostvars, part) for part in ("__getitem__", "__iter__")):
-        raise TypeError(f"ascend.sglang.{name}: expected `groups | ascend.sglang.{name}(hostvars)`, not {groups!r}")
+    if not isinstance(groups, Mapping) or not isinstance(hostvars, Mapping):
+        given = f"{type(groups).__name__} and {type(hostvars).__name__}"
+        raise TypeError(f"ascend.sglang.{name}: expected `groups | ascend.sglang.{name}(hostvars)`, not {given}")
     # Ansible's hostvars have raw_get; a mapping that somebody built has not.
     hosts = HostVariables(hostvars, getattr(hostvars, "_loader", None)) if hasattr(hostvars, "raw_get") else hostvars
     try:
-        plan = compile_from(Variables(groups, hosts, {}), profile=profile).plan
+        # A profile that is given is the one that is asked about, whatever the hosts' setting says.
+        plan = compile_from(Variables(groups, hosts, {} if profile is None else {"sglang_profile": profile})).plan
     except CompileError as stopped:
         raise ValueError(f"ascend.sglang.{name}: {stopped}") from stopped
     if errors(plan.findings):
