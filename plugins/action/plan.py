@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ansible import constants, context
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import (
@@ -38,7 +41,16 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
     role_placements,
     write_plan,
 )
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.questions import questions
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
+
+Answers = Mapping[str, Any]
+
+
+def addresses(compiled: Compiled) -> dict[str, str]:
+    """The data addresses of a plan's hosts."""
+    return {name: host.address.text for name, host in compiled.hosts.items()}
 
 
 class ActionModule(ActionBase):
@@ -67,19 +79,24 @@ class ActionModule(ActionBase):
             self._warn(stopped.findings)
             return {**result, "failed": True, "msg": error_text(stopped.findings)}
         self._warn(compiled.plan.findings)
-        changed = False
-        if arguments.get("dest"):
-            # Relative to where the user stands, not to the playbook.
-            directory = Path(arguments["dest"]).absolute()
-            files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
-            try:
-                changed = write_plan(directory, files, write=not self._task.check_mode)
-            except (OSError, UnicodeDecodeError) as problem:
-                unwritten = [_unwritten(directory, problem), *compiled.plan.findings]
-                return {**result, "failed": True, "msg": error_text(unwritten)}
+        files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
+        changed, unwritten = self._written(arguments.get("dest"), files)
+        if unwritten:
+            return {**result, "failed": True, "msg": error_text([*unwritten, *compiled.plan.findings])}
         if errors(compiled.plan.findings):
             return {**result, "failed": True, "changed": changed, "msg": error_text(compiled.plan.findings)}
-        return {**result, "changed": changed, **self._returned(compiled, arguments.get("previous"))}
+        return {**result, "changed": changed, **self._returned(compiled, arguments.get("previous"), variables)}
+
+    def _written(self, dest: str | None, files: Mapping[str, str]) -> tuple[bool, list[Finding]]:
+        """Whether files are not what they should be, which they are then unless in check mode; and why that failed."""
+        if not dest:
+            return False, []
+        # Relative to where the user stands, not to the playbook.
+        directory = Path(dest).absolute()
+        try:
+            return write_plan(directory, files, write=not self._task.check_mode), []
+        except (OSError, UnicodeDecodeError) as problem:
+            return False, [_unwritten(directory, problem)]
 
     def _hosts(self, variables: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -93,25 +110,46 @@ class ActionModule(ActionBase):
         return Variables(variables["groups"], hosts, of_the_play(variables, hosts, self._templar))
 
     def _compile(self, variables: dict[str, Any], register: str | None) -> Compiled:
+        compiled, again = self._begin(variables)
+        return compiled if register is None else again(self._answers(variables, compiled, register))
+
+    def _begin(self, variables: dict[str, Any]) -> tuple[Compiled, Callable[[Answers], Compiled]]:
+        """The plan without the hosts' answers, and what compiles it again with them."""
         extra = load_extra_vars(self._loader)
         profile = plain(self._templar.template(extra["profile"])) if "profile" in extra else None
         source = self._variables(variables)
         compiled = compile_from(source, profile=profile)
-        if register is None:
-            return compiled
+        return compiled, partial(self._again, source, profile, compiled)
+
+    def _answers(self, variables: dict[str, Any], compiled: Compiled, register: str) -> Answers:
+        """By host what it registered. A host outside of --limit has registered nothing."""
+        hosts = dict.fromkeys(one.host for one in compiled.plan.services)
+        answers = {host: variables["hostvars"][host].get(register) for host in hosts}
+        return {host: plain(answer) for host, answer in answers.items() if answer}
+
+    def _again(self, source: Variables, profile: Any, compiled: Compiled, answers: Answers) -> Compiled:
         pages = [path for role in compiled.choice.profile.roles.values() for path in role.source]
         facts: dict[str, HostFacts] = {}
         silent: list[Finding] = []
-        for host in dict.fromkeys(one.host for one in compiled.plan.services):
-            answer = variables["hostvars"][host].get(register)
-            if answer and "facts" in answer:
-                facts[host] = from_module(plain(answer["facts"]), pages)
-            elif answer and (answer.get("unreachable") or answer.get("failed")):
-                silent.append(unreachable(host, str(plain(answer.get("msg", "")))))
+        for host, answer in answers.items():
+            if "facts" in answer:
+                facts[host] = from_module(answer["facts"], pages)
+            elif answer.get("unreachable") or answer.get("failed"):
+                silent.append(unreachable(host, str(answer.get("msg", ""))))
         return compile_from(source, profile=profile, facts=facts, found=silent)
 
-    def _returned(self, compiled: Compiled, previous: dict[str, Any] | None) -> dict[str, Any]:
+    def _questions(self, compiled: Compiled, asked: Collection[str]) -> dict[str, Any]:
+        """What the preflight asks each host."""
+        services = compiled.plan.services
+        forks = int(context.CLIARGS.get("forks") or constants.DEFAULT_FORKS)
+        return questions(services, edges(services), addresses(compiled), compiled.settings, asked, forks)
+
+    def _returned(
+        self, compiled: Compiled, previous: dict[str, Any] | None, variables: dict[str, Any]
+    ) -> dict[str, Any]:
         plan = compiled.plan.as_dict()
+        # --limit limits who is asked.
+        asked = set(variables.get("ansible_play_hosts_all") or compiled.hosts)
         return {
             "plan": plan,
             "note": compiled.choice.note,
@@ -126,6 +164,8 @@ class ActionModule(ActionBase):
             "user": None if compiled.settings.text("sglang_user") == "root" else compiled.settings.text("sglang_user"),
             "paths": needed_paths(compiled.plan, compiled.settings),
             "resolve": names_to_resolve(compiled.plan, compiled.hosts),
+            "addresses": addresses(compiled),
+            "questions": self._questions(compiled, asked),
             "host_tuning": {
                 "governor": compiled.choice.profile.governor,
                 "sysctl": dict(compiled.choice.profile.sysctl),

@@ -14,7 +14,11 @@ author: ascend.sglang contributors (@ascend-sglang)
 description:
   - Looks at what a plan cannot know from the inventory, and returns it under RV(facts). Nothing is set as a fact of the
     host, nothing is judged, nothing is changed.
-  - Takes a fraction of a second. The service's python is asked for its packages, 20 seconds at most.
+  - Takes a fraction of a second. The service's python and the vendor's tools are asked 20 seconds at most.
+  - With O(preflight) it also looks at what could keep the services of a plan from working, and starts throw-away
+    listeners on their ports for M(ascend.sglang.preflight_connect). All of them are one process, which ends when every
+    host that was to come was there, after O(preflight.seconds) at the latest, or when the next run of this module
+    replaces it. It leaves no file.
 options:
   paths:
     description:
@@ -29,10 +33,66 @@ options:
     default: python3
   packages:
     description:
-      - Python packages whose versions are asked for.
+      - Python packages whose versions are asked for. One that is there without metadata has an empty version.
     type: list
     elements: str
-    default: [sglang, sglang-router]
+    default: [sglang, sglang-router, torch, torch-npu, memfabric-hybrid, memfabric-zbal]
+  preflight:
+    description:
+      - What to look at besides for a preflight, as the return value RV(ascend.sglang.plan#module:questions) has it.
+    type: dict
+    suboptions:
+      name:
+        description: The host's name in the inventory, which its throw-away listeners say.
+        type: str
+        required: true
+      users:
+        description: Accounts that run services here, which the python is asked as. Empty, a user made by systemd.
+        type: list
+        elements: str
+        default: []
+      weights:
+        description: Directories of model weights.
+        type: list
+        elements: str
+        default: []
+      npus:
+        description: Whether services here use NPUs.
+        type: bool
+        default: false
+      links:
+        description: Numbers of the NPUs whose links to other hosts are asked for.
+        type: list
+        elements: int
+        default: []
+      directories:
+        description: Directories in which services write.
+        type: list
+        elements: str
+        default: []
+      listen:
+        description: Throw-away listeners. A port on which one of this collection's services listens is left to it.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          address:
+            description: The own address that the others use, or a name for it.
+            type: str
+            required: true
+          port:
+            description: The port.
+            type: int
+            required: true
+          expect:
+            description: Names of the hosts that will come.
+            type: list
+            elements: str
+            required: true
+      seconds:
+        description: For how long the throw-away listeners stay at the most.
+        type: int
+        default: 20
   resolve:
     description:
       - Host names that this host's resolver is asked for.
@@ -50,7 +110,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: It only looks.
+    description: It only looks, in check mode as well.
   diff_mode:
     support: none
     description: It changes nothing.
@@ -120,41 +180,54 @@ facts:
           (digest of the configuration on disk) and C(running) (the digest that its process was started with, or null).
       type: dict
       returned: always
+    time:
+      description: The host's clock, in seconds since 1970.
+      type: float
+      returned: always
+    uid:
+      description: Number of the account that the module ran as.
+      type: int
+      returned: always
+    preflight:
+      description:
+        - With O(preflight). C(npu_smi), C(hccn), C(driver), C(devices), C(accounts), C(weights) by directory, C(shm),
+          C(disks), C(limits), C(ports), and C(throwaway), by port an empty text where a listener was started, else why
+          not.
+      type: dict
+      returned: when asked for
+clock:
+  description: C(before) and C(after), the controller's clock around the look at this host.
+  returned: always
+  type: dict
 """
 
-import json
 import os
-import shutil
+import pwd
 import socket
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ascend.sglang.plugins.module_utils import (
+    ascend_driver,
     cann,
-    commands,
+    hccn_tool,
+    host_room,
     interfaces,
     listeners,
+    npu_smi,
+    service_python,
     systemd,
-    unit_file,
+    throwaway,
+    weights,
 )
 from ansible_collections.ascend.sglang.plugins.module_utils.host import Host
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Observed
 
-_PYTHON_SECONDS = 20.0
-
-# Asked of the metadata: importing an engine takes seconds and may touch devices.
-_ASK_PACKAGES = """
-import importlib.metadata, json, platform, sys
-found = {}
-for name in sys.argv[1:]:
-    try:
-        found[name] = importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        pass
-print(json.dumps({"version": platform.python_version(), "packages": found}))
-"""
+_PACKAGES = ("sglang", "sglang-router", "torch", "torch-npu", "memfabric-hybrid", "memfabric-zbal")
 
 
 def argument_spec() -> dict[str, Any]:
@@ -162,27 +235,33 @@ def argument_spec() -> dict[str, Any]:
     return {
         "paths": {"type": "list", "elements": "str", "default": []},
         "python": {"type": "str", "default": "python3"},
-        "packages": {"type": "list", "elements": "str", "default": ["sglang", "sglang-router"]},
+        "packages": {"type": "list", "elements": "str", "default": list(_PACKAGES)},
+        "preflight": {
+            "type": "dict",
+            "options": {
+                "name": {"type": "str", "required": True},
+                "users": {"type": "list", "elements": "str", "default": []},
+                "weights": {"type": "list", "elements": "str", "default": []},
+                "npus": {"type": "bool", "default": False},
+                "links": {"type": "list", "elements": "int", "default": []},
+                "directories": {"type": "list", "elements": "str", "default": []},
+                "listen": {
+                    "type": "list",
+                    "elements": "dict",
+                    "default": [],
+                    "options": {
+                        "address": {"type": "str", "required": True},
+                        "port": {"type": "int", "required": True},
+                        "expect": {"type": "list", "elements": "str", "required": True},
+                    },
+                },
+                "seconds": {"type": "int", "default": 20},
+            },
+        },
         "resolve": {"type": "list", "elements": "str", "default": []},
         "cann_toolkit": {"type": "path"},
         "cann_atb": {"type": "path"},
     }
-
-
-def look_at_python(name: str, packages: list[str], ask: commands.Run = commands.run) -> dict[str, Any]:
-    """The python of the services, and the versions of its packages."""
-    path = shutil.which(name, path=unit_file.SEARCH_PATH)
-    found: dict[str, Any] = {"path": path, "version": "", "packages": {}, "error": ""}
-    if path is None:
-        where = "" if "/" in name else f" in {unit_file.SEARCH_PATH}"
-        found["error"] = f"{name} is no executable file{where}"
-        return found
-    # A virtual environment is known by the path it is called by; links must not be resolved.
-    answer = ask([path, "-c", _ASK_PACKAGES, *packages], _PYTHON_SECONDS)
-    try:
-        return {**found, **json.loads(answer.out)}
-    except ValueError:
-        return {**found, "error": systemd.explain(answer)}
 
 
 def look_at_path(path: str) -> dict[str, bool]:
@@ -247,31 +326,86 @@ def machine_id(path: str = "/etc/machine-id") -> str:
         return ""
 
 
+def account(name: str) -> dict[str, Any] | None:
+    """A user's ``uid`` and the ``groups`` that it is in; None where there is no such user."""
+    try:
+        user = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return {"uid": user.pw_uid, "groups": sorted(os.getgrouplist(name, user.pw_gid))}
+
+
+def look_for_preflight(asked: dict[str, Any], pool: ThreadPoolExecutor) -> dict[str, Callable[[], Any]]:
+    """What the preflight asks, begun; each part is called for its result."""
+    smi = pool.submit(npu_smi.look) if asked["npus"] else None
+    links = pool.submit(hccn_tool.look, asked["links"]) if asked["links"] else None
+    shards = {path: pool.submit(weights.look, path) for path in asked["weights"]}
+    room = host_room.look(asked["directories"])
+    return {
+        "npu_smi": lambda: smi.result() if smi else None,
+        "hccn": lambda: links.result() if links else None,
+        "driver": lambda: ascend_driver.look() if asked["npus"] else None,
+        "devices": lambda: ascend_driver.devices() if asked["npus"] else None,
+        "accounts": lambda: {user: account(user) for user in asked["users"] if user != service_python.DYNAMIC_USER},
+        "weights": lambda: {path: one.result() for path, one in shards.items()},
+        **{name: lambda value=value: value for name, value in room.items()},
+    }
+
+
+def start_listeners(asked: dict[str, Any], there: list[listeners.Listener], units: dict[str, Any]) -> dict[int, str]:
+    """Throw-away listeners where none of our own services listens; by port why there is none, or an empty text."""
+    own = {one.port for one in there if one.unit in units}
+    wanted = [
+        throwaway.Listener(one["address"], one["port"], tuple(one["expect"]))
+        for one in asked["listen"]
+        if one["port"] not in own
+    ]
+    return throwaway.listen(asked["name"], wanted, asked["seconds"])
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
     params = module.params
+    asked = params["preflight"]
     try:
-        # Two of them wait for other programs, and one for a resolver: together they take as long as the slowest.
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            python = pool.submit(look_at_python, params["python"], params["packages"])
+        if asked:
+            # Those of a run that was interrupted would look like somebody else's.
+            throwaway.release()
+        # Some wait for other programs, one for a resolver: together they take as long as the slowest.
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            python = pool.submit(
+                service_python.look_as,
+                params["python"],
+                params["packages"],
+                asked["users"] if asked else [],
+                asked["weights"] if asked else [],
+                npu_group=ascend_driver.npu_group() is not None,
+            )
             units = pool.submit(look_at_units, Host(Layout()))
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})
+            more = look_for_preflight(asked, pool) if asked else {}
+            there = listeners.listening()
             facts = {
                 "hostname": socket.gethostname(),
                 "machine_id": machine_id(),
+                "uid": os.geteuid(),
                 "paths": {path: look_at_path(path) for path in params["paths"]},
                 "cann": cann.find(toolkit=params["cann_toolkit"], atb=params["cann_atb"]),
                 "listeners": [
-                    {key: getattr(one, key) for key in ("address", "port", "pid", "command", "unit")}
-                    for one in listeners.listening()
+                    {key: getattr(one, key) for key in ("address", "port", "pid", "command", "unit")} for one in there
                 ],
                 "interfaces": links.result(),
                 "units": units.result(),
                 "python": python.result(),
                 "resolved": resolved.result(),
+                "time": time.time(),
             }
+            if asked:
+                facts["preflight"] = {name: result() for name, result in more.items()}
+        if asked:
+            facts["preflight"]["throwaway"] = start_listeners(asked, there, facts["units"])
     except (OSError, systemd.SystemdError) as error:
         module.fail_json(msg=f"cannot look at this host: {error}")
     module.exit_json(changed=False, facts=facts)

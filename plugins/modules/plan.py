@@ -148,6 +148,14 @@ resolve:
   description: Host to the names that only the host itself can resolve.
   type: dict
   returned: success
+addresses:
+  description: Host to its data address.
+  type: dict
+  returned: success
+questions:
+  description: Host to what the preflight asks it, the option O(ascend.sglang.host_facts#module:preflight).
+  type: dict
+  returned: success
 host_tuning:
   description: The profile's cpufreq governor and kernel parameters.
   type: dict

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Comp
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host, Inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Inputs, Plan, compile_plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import registry
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile_files import Choice, catalogue, choose
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME, ROLES
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, ValueTypeError, coerce, describe, plain
@@ -186,12 +187,14 @@ def compile_from(
     roles, findings = inventory.members(source, names, choice.profile)
     settings, more = cluster_settings.gather(source, roles, variables.play)
     everyone = dict.fromkeys(host for hosts in roles.values() for host in hosts)
-    findings = [*found, *findings, *more, *variables.secret_problems(everyone)]
+    skip = settings.texts("sglang_preflight_skip")
+    findings = [*found, *findings, *more, *variables.secret_problems(everyone), *registry.unknown_names(skip)]
     if any(one.check == "setting-type" for one in findings) or not any(roles.values()):
         stop_on_errors(findings)
     plan = _compile(
         Inputs(choice.profile, _engines(settings), source, roles, settings, _has_key(settings), facts or {}), findings
     )
+    plan = replace(plan, findings=registry.without(plan.findings, skip))
     cluster, _reported = inventory.cluster(source, roles, facts or {})
     return Compiled(plan, choice, settings, roles, cluster.hosts)
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 Word: TypeAlias = "str | Mapping[str, str]"  # text, or {"secret": name}
@@ -18,7 +18,8 @@ class Service:
 
     argv: `[python, "-m", module, …]`, secrets by name; env: what launch.sh exports; unset, source: what it unsets and
     sources; url: where this process answers HTTP; ports: name -> port that it listens on; port_ranges: name -> first
-    and last port, inclusive; npus: first and last NPU, inclusive, None for a process without.
+    and last port, inclusive; npus: first and last NPU, inclusive, None for a process without; guard: where its guard
+    answers and whom it watches (see guards.py), None for a service without.
     """
 
     host: str
@@ -36,6 +37,7 @@ class Service:
     ports: Mapping[str, int]
     port_ranges: Mapping[str, list[int]]
     npus: tuple[int, int] | None
+    guard: Mapping[str, Any] | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -59,7 +61,15 @@ class Service:
             "ports": dict(self.ports),
             "port_ranges": dict(self.port_ranges),
             "npus": None if self.npus is None else list(self.npus),
+            "guard": None if self.guard is None else dict(self.guard),
         }
+
+    @classmethod
+    def from_dict(cls, service: Mapping[str, Any]) -> Service:
+        """A service out of plan.json."""
+        known = {field.name: service[field.name] for field in fields(cls) if field.name in service}
+        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+        return cls(**{**known, **lists})
 
 
 SECRET_API_KEY: Mapping[str, str] = {"secret": "api_key"}

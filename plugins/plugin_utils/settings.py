@@ -144,6 +144,14 @@ SETTINGS: tuple[Setting, ...] = (
         example="./plan",
     ),
     Setting(
+        "sglang_preflight_skip",
+        "list",
+        [],
+        "Checks of the preflight that are left out, by name (`preflight.yml` lists them). What leaves no plan at all "
+        "cannot be left out.",
+        example="[clock, disk]",
+    ),
+    Setting(
         "sglang_ready_timeout",
         "int",
         3600,
@@ -156,6 +164,31 @@ SETTINGS: tuple[Setting, ...] = (
         120,
         "Seconds that a service may take to finish its requests when it is stopped; then all its processes are killed.",
         minimum=1,
+    ),
+    Setting(
+        "sglang_guard",
+        "bool",
+        True,
+        "Whether instances of several nodes and PD groups heal by themselves: a guard beside each of their services "
+        "restarts it when rank 0 of its instance, or the holder of the store, is a new process or gone.",
+    ),
+    Setting(
+        "sglang_guard_port",
+        "int",
+        29100,
+        "Port of the guards on the data addresses; the next free one where a host has several. Outside of 15000 to "
+        "25000, from which the NPUs' transfers take ports, and of the kernel's own range.",
+        minimum=1,
+        maximum=65535,
+    ),
+    Setting(
+        "sglang_guard_gone_seconds",
+        "int",
+        60,
+        "Seconds that a rank of an instance may be out of sight of the others' guards before they restart to wait for "
+        "it. Longer than a link or a switch takes to come back, shorter than a server takes to boot; what TCP survives "
+        "needs no restart.",
+        minimum=5,
     ),
     Setting(
         "sglang_user",
@@ -235,9 +268,6 @@ BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
 CLUSTER_SETTINGS = tuple(setting for setting in SETTINGS if setting.scope != "host")
 HOST_SETTINGS = tuple(setting for setting in SETTINGS if setting.scope == "host")
 
-# Names that begin like a setting but are none of the compiler's: `ansible-playbook` sets none of them itself.
-OTHER_NAMES = frozenset({"sglang_preflight_skip"})
-
 
 def read(values: Mapping[str, Plain], wanted: Iterable[Setting], where: str) -> tuple[dict[str, Plain], list[Finding]]:
     """The wanted settings out of raw variables, typed and with defaults; what does not fit is a finding."""
@@ -274,5 +304,5 @@ def unknown(names: Iterable[str], where: str) -> list[Finding]:
     return [
         warning("setting-unknown", where, f"{name} is no setting of this collection", nearest(name, BY_NAME))
         for name in sorted(set(names))
-        if name.startswith("sglang_") and name not in BY_NAME and name not in OTHER_NAMES
+        if name.startswith("sglang_") and name not in BY_NAME
     ]

@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Judge on the controller what the hosts told, together with the plan. See modules/preflight.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.action.plan import ActionModule as PlanAction
+from ansible_collections.ascend.sglang.plugins.action.plan import Answers, addresses
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text, errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import page
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import registry, report
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
+
+
+class ActionModule(PlanAction):
+    """Run once for all hosts. Connects to none of them."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Compile with the hosts' answers, check them, print the report, and fail with the errors alone."""
+        variables = task_vars or {}
+        result = super(PlanAction, self).run(tmp, variables)
+        _checked, arguments = self.validate_argument_spec(
+            argument_spec={
+                "host_facts": {"type": "str", "required": True},
+                "connections": {"type": "str"},
+                "dest": {"type": "path"},
+                "previous": {"type": "dict"},
+            }
+        )
+        try:
+            compiled, again = self._begin(variables)
+        except CompileError as stopped:
+            return {**result, "failed": True, "msg": error_text(stopped.findings)}
+        answers = self._answers(variables, compiled, arguments["host_facts"])
+        files = {}
+        try:
+            compiled = again(answers)
+            of_plan = compiled.plan.findings
+            files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
+        except CompileError as stopped:
+            # The plan of before serves to check what the hosts told: all problems are reported together.
+            of_plan = stopped.findings
+        situation = _situation(compiled, answers, self._tried(variables, arguments["connections"], answers))
+        outcomes = registry.run(situation, compiled.settings.texts("sglang_preflight_skip"))
+        lines = report.lines(outcomes, of_plan)
+        for line in report.text(lines):
+            self._display.display(line)
+        content = report.as_dict(lines, situation.hosts, registry.explained())
+        files["preflight.json"] = report.as_json(content)
+        changed, unwritten = self._written(arguments.get("dest"), files)
+        found = [*unwritten, *of_plan, *registry.findings(outcomes)]
+        if errors(found):
+            return {**result, "failed": True, "changed": changed, "msg": error_text(found)}
+        returned = self._returned(compiled, arguments.get("previous"), variables)
+        return {**result, "changed": changed, "report": content, **returned}
+
+    def _tried(self, variables: dict[str, Any], register: str | None, hosts: Answers) -> Answers:
+        """By host what its connections came to."""
+        if register is None:
+            return {}
+        answers = {host: variables["hostvars"][host].get(register) for host in hosts}
+        return {host: plain(one["connections"]) for host, one in answers.items() if one and "connections" in one}
+
+
+def _situation(compiled: Compiled, answers: Answers, tried: Answers) -> Situation:
+    profile = compiled.choice.profile
+    facts = {host: answer["facts"] for host, answer in answers.items() if "facts" in answer}
+    clocks = {host: answers[host]["clock"] for host in facts if "clock" in answers[host]}
+    return Situation(
+        services=compiled.plan.services,
+        answers=facts,
+        settings=compiled.settings,
+        addresses=addresses(compiled),
+        engine=compiled.plan.engine,
+        router=profile.router_engine,
+        recipe=profile.facts,
+        clocks={
+            host: (facts[host]["time"] - around["after"], facts[host]["time"] - around["before"])
+            for host, around in clocks.items()
+        },
+        connections={host: tuple(one) for host, one in tried.items()},
+    )

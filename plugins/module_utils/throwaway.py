@@ -1,0 +1,230 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Throw-away listeners, and connections to them: proof that a host can reach a port of another.
+
+A listener says who it is, hears who came, and closes once everybody was there that was to come, after a fixed time at
+the latest. All listeners of a host are one process. It leaves no file: the next one finds it by an abstract socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import selectors
+import signal
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+_CONTROL = "\0ascend-sglang-preflight"
+_GREETING = "ascend.sglang preflight: this is "
+_LINE_LIMIT = 300
+_AT_A_TIME = 64
+_BACKLOG = 256
+
+
+class Listener(NamedTuple):
+    """Wanted: a listener at ``address``, ``port``, until each of the hosts in ``expect`` was there."""
+
+    address: str
+    port: int
+    expect: tuple[str, ...]
+
+
+class Target(NamedTuple):
+    """Wanted: a connection to ``host`` at ``address``, ``port``. ``greets``: whether a throw-away listener is there."""
+
+    host: str
+    address: str
+    port: int
+    greets: bool
+
+
+def release(control: str = _CONTROL, seconds: float = 2.0) -> bool:
+    """End the listeners that an earlier run left on this host; whether there were any."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(seconds)
+        try:
+            line.connect(control)
+            # It closes its listeners before this connection.
+            line.recv(1)
+        except OSError:
+            return False
+    return True
+
+
+def listen(host: str, wanted: Sequence[Listener], seconds: int, control: str = _CONTROL) -> dict[int, str]:
+    """Start the listeners in a process of their own. By port: why there is none there, or an empty text."""
+    sockets: list[tuple[socket.socket, Listener]] = []
+    problems: dict[int, str] = {}
+    for one in wanted:
+        if not one.expect:
+            continue
+        try:
+            sockets.append((_open(one.address, one.port), one))
+            problems[one.port] = ""
+        except OSError as problem:
+            problems[one.port] = problem.strerror or str(problem)
+    if sockets and os.fork() == 0:
+        try:
+            _detach([one.fileno() for one, _wanted in sockets], seconds)
+            _serve(host, sockets, control)
+        finally:
+            # Nothing of the caller's may run twice.
+            os._exit(0)
+    for one, _wanted in sockets:
+        one.close()
+    return problems
+
+
+def _open(address: str, port: int) -> socket.socket:
+    family, kind, protocol, _name, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    one = socket.socket(family, kind, protocol)
+    try:
+        # As servers do: connections of an earlier one that linger are no obstacle.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind(place)
+        one.listen(_BACKLOG)
+    except OSError:
+        one.close()
+        raise
+    return one
+
+
+def _detach(keep: Iterable[int], seconds: int) -> None:
+    """Leave the session that started this: it must neither wait for this process nor take it along."""
+    os.setsid()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # The kernel ends the process then, whatever it does.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(seconds)
+    os.chdir("/")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    kept = {0, 1, 2, *keep}
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in kept:
+            with contextlib.suppress(OSError):  # the one that listed them is closed already
+                os.close(int(name))
+
+
+def _serve(host: str, sockets: Sequence[tuple[socket.socket, Listener]], control: str) -> None:
+    waiting = selectors.DefaultSelector()
+    open_ports = {wanted.port: one for one, wanted in sockets}
+    left = {wanted.port: set(wanted.expect) for _one, wanted in sockets}
+    for port, one in open_ports.items():
+        one.setblocking(False)
+        waiting.register(one, selectors.EVENT_READ, ("listener", port))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        # Where somebody else has the name, this process ends by itself or by its deadline.
+        with contextlib.suppress(OSError):
+            line.bind(control)
+            line.listen(1)
+            waiting.register(line, selectors.EVENT_READ, ("control", 0))
+        while open_ports:
+            for key, _events in waiting.select():
+                source: Any = key.fileobj
+                kind, port = key.data
+                if kind == "control":
+                    _end(line, open_ports)
+                    return
+                if kind == "listener":
+                    _greet(source, port, host, waiting)
+                    continue
+                left[port].discard(_farewell(source, waiting))
+                if not left[port] and port in open_ports:
+                    waiting.unregister(open_ports[port])
+                    open_ports.pop(port).close()
+
+
+def _end(line: socket.socket, open_ports: Mapping[int, socket.socket]) -> None:
+    """Asked to end by `release`: it goes on when its connection closes, and finds the ports free."""
+    visitor, _address = line.accept()
+    for one in open_ports.values():
+        one.close()
+    visitor.close()
+
+
+def _greet(source: socket.socket, port: int, host: str, waiting: selectors.BaseSelector) -> None:
+    try:
+        visitor, _address = source.accept()
+        visitor.setblocking(False)
+        visitor.send(f"{_GREETING}{host}\n".encode())
+    except OSError:
+        return
+    waiting.register(visitor, selectors.EVENT_READ, ("visitor", port))
+
+
+def _farewell(visitor: socket.socket, waiting: selectors.BaseSelector) -> str:
+    """Who it was; an empty text for one that did not say."""
+    waiting.unregister(visitor)
+    with visitor:
+        try:
+            return visitor.recv(_LINE_LIMIT).decode("utf-8", "replace").strip()
+        except OSError:
+            return ""
+
+
+def connect(name: str, source: str, targets: Sequence[Target], seconds: float) -> list[dict[str, Any]]:
+    """Try all connections at once, from one's own address. One entry each: ``host``, ``port``, ``outcome``, ``detail``.
+
+    outcome: ``ok``; ``source`` (the own address is not there); ``name`` (the target's cannot be resolved);
+    ``rejected``, ``refused``, ``timeout``, ``unreachable``; ``silent`` (it took the connection and said nothing);
+    ``stranger`` (somebody else answered, in detail); ``error`` (in detail).
+    """
+    with ThreadPoolExecutor(max(1, min(_AT_A_TIME, len(targets)))) as pool:
+        tried = pool.map(lambda target: _try(name, source, target, seconds), targets)
+    return [
+        {"host": target.host, "port": target.port, "outcome": outcome, "detail": detail}
+        for target, (outcome, detail) in zip(targets, tried)
+    ]
+
+
+_OUTCOMES: Mapping[int, str] = {
+    errno.EADDRNOTAVAIL: "source",
+    errno.EHOSTUNREACH: "rejected",
+    errno.EACCES: "rejected",
+    errno.EPERM: "rejected",
+    errno.ECONNREFUSED: "refused",
+    errno.ENETUNREACH: "unreachable",
+    errno.ETIMEDOUT: "timeout",
+}
+
+
+def _try(name: str, source: str, target: Target, seconds: float) -> tuple[str, str]:
+    try:
+        family, kind, protocol, _name, place = socket.getaddrinfo(target.address, target.port, type=socket.SOCK_STREAM)[
+            0
+        ]
+    except OSError as problem:
+        return "name", problem.strerror or str(problem)
+    with socket.socket(family, kind, protocol) as line:
+        line.settimeout(seconds)
+        try:
+            line.bind(socket.getaddrinfo(source, 0, family, type=socket.SOCK_STREAM)[0][4])
+        except OSError as problem:
+            return "source", problem.strerror or str(problem)
+        try:
+            line.connect(place)
+        except socket.timeout:
+            return "timeout", f"no answer within {seconds:g} s"
+        except OSError as problem:
+            return _OUTCOMES.get(problem.errno or 0, "error"), problem.strerror or str(problem)
+        return _listen_to(line, name, target) if target.greets else ("ok", "")
+
+
+def _listen_to(line: socket.socket, name: str, target: Target) -> tuple[str, str]:
+    try:
+        said = line.recv(_LINE_LIMIT).decode("utf-8", "replace").strip()
+        line.sendall(f"{name}\n".encode())
+    except OSError as problem:
+        return "silent", problem.strerror or str(problem)
+    if said == _GREETING + target.host:
+        return "ok", ""
+    if said.startswith(_GREETING):
+        return "stranger", said[len(_GREETING) :]
+    return "silent", ""

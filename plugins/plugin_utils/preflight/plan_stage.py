@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The checks that the compiler makes of a plan, no host asked: each by the name that its findings have.
+
+What can be skipped by name is what leaves a plan: where nothing can be compiled, there is nothing to go on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PLAN_CHECKS: Mapping[str, str] = {
+    "inventory": "The inventory can be read.",
+    "groups": "Every role that the profile starts has a group with hosts; near misses are named.",
+    "group-size": "The number of hosts in a group makes whole instances.",
+    "instances": "sglang_instances names roles and numbers that the profile can have.",
+    "pins": "sglang_instance and sglang_node_rank give every instance each rank once.",
+    "data-address": "Every host has a data address of its own, on itself, that other hosts can use.",
+    "interface": "The interface is one that the host has, that is up, and that owns the data address.",
+    "unreachable": "Every host answers Ansible.",
+    "setting-type": "Settings have the declared type, also as texts from -e.",
+    "setting-differs": "A setting of the whole cluster has one value.",
+    "setting-unknown": "Variables that begin with sglang_ are settings.",
+    "template": "Variables can be evaluated.",
+    "secret": "Secrets are not written into arguments or environment.",
+    "library": "The Python libraries of the controller are installed.",
+    "profile-name": "The profile is known; near misses are named.",
+    "profile": "A profile of one's own is valid.",
+    "profile-directory": "sglang_profile_dirs can be read.",
+    "profile-aliases": "Names of profiles are unique.",
+    "engine": "The grammar of the SGLang version is known.",
+    "port-clash": "A port belongs to one service of a host; both owners are named.",
+    "port-range": "Ports are between 1 and 65535.",
+    "npus": "Services of a host have NPUs of their own, as many as their sizes need.",
+    "npu-range": "A service's NPUs are those of its host.",
+    "rendezvous": "The address of an instance's rendezvous is its rank 0's.",
+    "host": "The address that a service listens on is one that its clients can use.",
+    "local-entrance": "Clients on other hosts can reach the entrance.",
+    "mini-lb": "mini-lb is for debugging.",
+    "mini-lb-policy": "mini-lb has no policy.",
+    "derived": "Flags and variables that follow from the inventory are not set by hand.",
+    "kept-out": "Variables that would redirect a service's traffic are not set.",
+    "model-path": "The paths of model and draft model are set and absolute.",
+    "value": "Values of flags have a form that a command line can have.",
+    "variable-name": "Names of environment variables are valid.",
+    "variable-value": "Values of environment variables are texts or numbers.",
+    "flag-twice": "No flag stands there under two of its names.",
+    "said-twice": "No flag says again what another one says.",
+    "flag-ambiguous": "No flag is an abbreviation of several.",
+    "flag-not-in-full": "Flags are spelled in full.",
+    "flag-not-in-version": "Flags exist in the planned SGLang version.",
+    "value-not-in-version": "Values exist in the planned SGLang version.",
+    "unknown-flag": "Flags are flags of the server or the router; near misses are named.",
+    "required-flag": "Flags without which the engine does not start are there.",
+    "deprecated-flag": "Flags are not deprecated.",
+    "wrong-type": "Values of flags have the type that the engine reads.",
+    "wrong-choice": "Values of flags are among those that the engine takes.",
+    "unknown-value": "Values of flags are known to the engine.",
+    "value-missing": "Flags that need a value have one.",
+    "value-count": "Flags have as many values as they take.",
+    "value-like-flag": "Values do not look like flags.",
+    "bare-flag-value": "Flags that take no value have none.",
+    "bare-flag-false": "Flags that take no value are left out rather than set to false.",
+    "bad-json": "Values of JSON flags are JSON.",
+    "env-not-read": "Variables are read by the planned SGLang version.",
+    "env-no-known-reader": "Variables are read by something.",
+    "unknown-env": "Variables have names that SGLang or the libraries below it know.",
+    "size": "Sizes are positive.",
+    "node-rank": "The rank is below the number of nodes.",
+    "ranks-per-node": "The ranks of an instance share its nodes evenly.",
+    "dp-attention": "Data-parallel attention fits the tensor parallel size.",
+    "moe-dense-tp": "moe-dense-tp-size is 1 or the tensor parallel size.",
+    "mem-fraction": "mem-fraction-static is between 0 and 1.",
+    "chunked-prefill": "chunked-prefill-size is a multiple of 128.",
+    "dispatch-limit": "The batches of a decode step fit DeepEP's buffers.",
+    "dispatch-tokens": "DeepEP's limit of tokens is a number.",
+}
