@@ -157,9 +157,10 @@ def check_args(engine: Engine, args: Mapping[str, Any], where: str, role: str, *
 def check_launch(
     engine: Engine, args: Mapping[str, Any], env: Mapping[str, str], where: str, role: str
 ) -> list[Finding]:
-    """Everything that is known to be wrong with a whole server: flags, values taken together, variables."""
+    """Everything that is known to be wrong with a whole service: flags, variables, a server's values taken together."""
     problems = check(engine, args, where=where, role=role, complete=True)
-    problems += check_values(args, env, where=where, role=role)
+    if role != "router":
+        problems += check_values(args, env, where=where, role=role)
     problems += check_env(engine, env, where=where, role=role)
     return _findings(problems)
 

@@ -22,7 +22,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Find
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host
 from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import Context
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import RoleProfile
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch, whole
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch, check_launch, whole
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain
 
@@ -106,6 +106,10 @@ def build(
     if "HF_HUB_OFFLINE" not in env and "HF_HUB_OFFLINE" not in launch.user_env:
         env["HF_HUB_OFFLINE"] = "1"
         reasons.note("env", "HF_HUB_OFFLINE", "tokenizer-offline")
+    checked = {name: value for name, value in args.items() if value != SECRET_API_KEY}
+    findings += check_launch(
+        launch.engine, checked, {name: str(value) for name, value in env.items()}, "router", "router"
+    )
     page = Command(
         page_side(
             filled(launch.profile.args, _context(host, workers, paths, page=True), {}, 0),
