@@ -84,6 +84,8 @@ class Watched:
     unit: str
     role: str
     url: str | None
+    guard: str | None = None
+    """Where its guard answers."""
 
 
 def parse_watched(services: Sequence[Any]) -> tuple[Watched, ...]:
@@ -91,7 +93,9 @@ def parse_watched(services: Sequence[Any]) -> tuple[Watched, ...]:
     watched = []
     for service in services:
         reader = _reader(service)
-        watched.append(Watched(reader.unit, reader.role(), reader.url()))
+        guard = service.get("guard")
+        answers = str(guard["url"]) if isinstance(guard, Mapping) and guard.get("url") else None
+        watched.append(Watched(reader.unit, reader.role(), reader.url(), answers))
     return tuple(watched)
 
 

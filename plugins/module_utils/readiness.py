@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Union
 from urllib.parse import urlsplit
 
@@ -41,6 +41,10 @@ class Status:
     ready: bool
     phase: str
     health: str
+    since: str = ""
+    version: str = ""
+    mode: str = ""
+    guard: dict[str, object] | None = None
     dead: bool = False
     ending: str = ""
     cause: str = ""
@@ -57,12 +61,14 @@ def look(
     health_timeout: float,
     log_lines: int,
     ask: Run = run,
+    keys: Mapping[str, str | None] | None = None,
 ) -> list[Status]:
     """The status of each service, all at once.
 
     :param restarts: unit -> its number of restarts some time ago; one that has more now died since.
     :param health_timeout: seconds for a health request.
     :param log_lines: how many of the last lines of the journal a service that is dead or not ready comes with.
+    :param keys: unit -> its API key; when given, a server that is ready is asked what it is.
     """
     states = systemd.show([service.unit for service in services], ask)
     with ThreadPoolExecutor(max_workers=max(1, len(services))) as pool:
@@ -70,7 +76,23 @@ def look(
             pool.submit(_one, one, states[one.unit], restarts.get(one.unit), health_timeout, log_lines, ask)
             for one in services
         ]
-        return [future.result() for future in futures]
+        found = [future.result() for future in futures]
+        if keys is None:
+            return found
+        return list(pool.map(lambda pair: _itself(*pair, health_timeout, keys), zip(services, found)))
+
+
+def _itself(service: Service, found: Status, timeout: float, keys: Mapping[str, str | None]) -> Status:
+    """With what its guard answers, and what the server says that it is: a rank above 0, a router and a store do not."""
+    if isinstance(service, Watched) and service.guard:
+        found = replace(found, guard=_guard(http_probe.request(service.guard, timeout)))
+    if not found.ready or service.role in ("router", "store"):
+        return found
+    body = http_probe.request(f"{service.url}/server_info", timeout, key=keys.get(service.unit)).json()
+    if not isinstance(body, dict) or "version" not in body:
+        return found
+    mode = str(body.get("disaggregation_mode") or "null")
+    return replace(found, version=str(body["version"]), mode="mixed" if mode == "null" else mode)
 
 
 def _one(
@@ -98,11 +120,20 @@ def _one(
         ready=ready,
         phase="dead" if dead else "ready" if ready else _phase(service, state, lines, health),
         health=health,
+        since=state.since,
         dead=dead,
         ending=state.ending if dead else "",
         cause=cause,
         log=tuple(lines[-log_lines:]) if log_lines else (),
     )
+
+
+def _guard(reply: http_probe.Reply) -> dict[str, object]:
+    """What a guard answered, or why it did not."""
+    body = reply.json()
+    if reply.status == 200 and isinstance(body, dict):
+        return body
+    return {"error": f"its guard does not answer ({reply.error or reply.status})"}
 
 
 def is_dead(state: UnitState) -> bool:

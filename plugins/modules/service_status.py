@@ -18,7 +18,7 @@ description:
 options:
   services:
     description:
-      - Services of a plan on this host, as C(plan.json) has them. C(unit), C(role) and C(url) are read.
+      - Services of a plan on this host, as C(plan.json) has them. C(unit), C(role), C(url) and C(guard.url) are read.
     type: list
     elements: dict
     required: true
@@ -38,6 +38,12 @@ options:
       - How many of the last lines of its log a service that is not ready comes with.
     type: int
     default: 20
+  details:
+    description:
+      - Whether to ask a server that is ready for its version and mode as well, with the API key that is in its
+        C(secrets.env).
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full
@@ -108,6 +114,22 @@ services:
       description: How often systemd has started it again since it was started by hand or by a deployment.
       type: int
       returned: always
+    since:
+      description: Since when the unit is in its state, as systemd writes it.
+      type: str
+      returned: always
+    version:
+      description: The version that the server says it has, with O(details); empty where it does not tell.
+      type: str
+      returned: always
+    mode:
+      description: V(prefill), V(decode) or V(mixed), as the server says, with O(details); else empty.
+      type: str
+      returned: always
+    guard:
+      description: What its guard answers, or C(error), with O(details); null where it has none or was not asked.
+      type: dict
+      returned: always
     dead:
       description: Whether it ended without being asked to.
       type: bool
@@ -130,7 +152,8 @@ services:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.sglang.plugins.module_utils import plan_service, readiness, systemd
+from ansible_collections.ascend.sglang.plugins.module_utils import plan_service, readiness, secrets_file, systemd
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 
 
 def argument_spec() -> dict[str, Any]:
@@ -140,6 +163,7 @@ def argument_spec() -> dict[str, Any]:
         "restarts": {"type": "dict", "default": {}},
         "health_timeout": {"type": "float", "default": 3.0},
         "log_lines": {"type": "int", "default": 20},
+        "details": {"type": "bool", "default": False},
     }
 
 
@@ -150,7 +174,14 @@ def main() -> None:
     try:
         services = plan_service.parse_watched(params["services"])
         restarts = {str(unit): int(number) for unit, number in params["restarts"].items()}
-        found = readiness.look(services, restarts, params["health_timeout"], params["log_lines"])
+        keys: dict[str, str | None] | None = None
+        if params["details"]:
+            keys = {one.unit: secrets_file.value(Layout(), one.unit, "api_key") for one in services}
+            module.no_log_values.update(key for key in keys.values() if key)
+        look = (services, restarts, params["health_timeout"], params["log_lines"])
+        found = readiness.look(*look, keys=keys)
+    except OSError as error:
+        module.fail_json(msg=f"cannot read the API key: {error}")
     except (plan_service.PlanServiceError, systemd.SystemdError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, services=[one.plain() for one in found])

@@ -92,7 +92,12 @@ def waves(services: Sequence[Service], units: Units, also: Mapping[str, Mapping[
     """
     asked = [one for one in services if one["unit"] in units.get(one["host"], {})]
     rollout = _Rollout(services, asked, units, also, now)
-    found = [*rollout.settle(), *rollout.start(), *rollout.roll(), *rollout.router()]
+    settled, started = list(rollout.settle()), list(rollout.start())
+    if settled and started and started[0].interrupts:
+        # What goes may be the store that clients still need.
+        together = (*started[0].services, *settled[0].services)
+        settled, started = [], [Wave(**{**_fields(started[0]), "services": together})]
+    found = [*settled, *started, *rollout.roll(), *rollout.router()]
     leaving = rollout.leaving()
     if leaving and found:
         first = found[0]
