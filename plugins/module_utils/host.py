@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from itertools import groupby
 
-from ansible_collections.ascend.sglang.plugins.module_utils import files, systemd, unit_file
+from ansible_collections.ascend.sglang.plugins.module_utils import files, history, systemd, unit_file
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Run, run
-from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
-from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Observed, Step
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout, guard_of
+from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Guard, Observed, Step
 
 _SYSTEMCTL_SECONDS = 60.0
 _STOP_MARGIN_SECONDS = 60.0
@@ -49,32 +49,58 @@ class Host:
         """How long each unit that was stopped took."""
 
     def own_units(self) -> list[str]:
-        """Units that this collection made: by their unit file, or by a directory that an aborted run left."""
+        """Units that this collection made, guards left out: by a unit file, or by what an aborted run left."""
         found = set()
         for name in _names(self.layout.units):
             unit, extension = os.path.splitext(name)
             if unit.startswith("sglang-") and extension == ".service":
                 there = files.look(os.path.join(self.layout.units, name))
-                if there is not None and unit_file.facts(there.text) is not None:
+                if there is None:
+                    continue
+                guarded = unit_file.guarded(there.text)
+                if guarded is not None:
+                    found.add(guarded)
+                elif unit_file.facts(there.text) is not None:
                     found.add(unit)
         found |= {name for name in _names(self.layout.config) if name.startswith("sglang-")}
         return sorted(found)
 
+    def units_with_history(self) -> list[str]:
+        """Units of which there are earlier configurations, whether they exist or not."""
+        return [name for name in _names(self.layout.histories) if name.startswith("sglang-")]
+
     def observe(self, units: Sequence[str]) -> dict[str, Observed]:
         """What is there of each unit."""
-        states = systemd.show(units, self._ask)
-        return {unit: self._observe(state) for unit, state in states.items()}
+        states = systemd.show([*units, *map(guard_of, units)], self._ask)
+        return {unit: self._observe(states[unit], states[guard_of(unit)]) for unit in units}
 
-    def _observe(self, state: systemd.UnitState) -> Observed:
+    def _observe(self, state: systemd.UnitState, guard: systemd.UnitState) -> Observed:
         unit, layout = state.unit, self.layout
-        paths = [layout.launch(unit), layout.launcher(unit), layout.secrets(unit), layout.unit_file(unit)]
+        code = layout.guard_code(unit)
+        paths = [*history.config_paths(layout, unit), layout.launcher(unit)]
+        paths += [os.path.join(code, name) for name in _names(code) if name.endswith(".py")]
         found = {path: there for path in paths for there in [files.look(path)] if there is not None}
-        text = found[layout.unit_file(unit)].text if layout.unit_file(unit) in found else ""
-        facts = unit_file.facts(text)
-        if facts is None and layout.unit_file(unit) in found:
-            found.pop(layout.unit_file(unit))  # somebody else's
-        leftovers = tuple(path for path in layout.data_directories(unit) if os.path.lexists(path))
-        return Observed(state, found, facts, systemd.launch_of(state), leftovers)
+
+        def text(path: str) -> str:
+            return found[path].text if path in found else ""
+
+        facts = unit_file.facts(text(layout.unit_file(unit)))
+        if facts is None:
+            found.pop(layout.unit_file(unit), None)  # somebody else's
+        guards = unit_file.guarded(text(layout.unit_file(guard.unit))) == unit
+        if not guards:
+            found.pop(layout.unit_file(guard.unit), None)
+        launch = systemd.launch_of(guard)
+        leftovers = (code, *layout.data_directories(unit))
+        return Observed(
+            state,
+            found,
+            facts,
+            systemd.launch_of(state),
+            tuple(path for path in leftovers if os.path.lexists(path)),
+            Guard(guard, guards or launch is not None, launch),
+            history.load(layout, unit),
+        )
 
     def carry_out(self, steps: Sequence[Step], observed: dict[str, Observed]) -> list[str]:
         """Do the steps in order; units of the same kind in a row share one call. Returns their sentences."""
@@ -94,7 +120,9 @@ class Host:
         return done
 
     def _do(self, step: Step) -> None:
-        if step.file is not None:
+        if step.entry is not None:
+            history.write(self.layout, step.unit, step.entry)
+        elif step.file is not None:
             files.write(step.file.path, step.file.content, step.file.mode)
         elif step.kind == "remove":
             files.remove(step.path)
@@ -106,10 +134,10 @@ class Host:
                 raise OSError(systemd.explain(answer))
 
     def _command(self, kind: str, batch: list[Step], observed: dict[str, Observed], done: list[str]) -> None:
-        units = [step.unit for step in batch]
+        units = [step.acts_on for step in batch]
         seconds = _SYSTEMCTL_SECONDS
         if kind == "stop":
-            limits = [(observed[unit].facts or {}).get("stop_timeout", "") for unit in units]
+            limits = [(observed[step.unit].facts or {}).get("stop_timeout", "") for step in batch]
             seconds = max(int(limit) if limit.isdigit() else _DEFAULT_STOP_SECONDS for limit in limits)
             seconds += _STOP_MARGIN_SECONDS
         began = time.monotonic()
@@ -121,14 +149,14 @@ class Host:
 
     def _prove_stopped(self, batch: list[Step], seconds: float, observed: dict[str, Observed], done: list[str]) -> None:
         """A stop leaves no process: systemd says so, and the control group is empty."""
-        after = systemd.show([step.unit for step in batch], self._ask)
+        after = systemd.show([step.acts_on for step in batch], self._ask)
         for step in batch:
-            state = after[step.unit]
-            left = systemd.processes(observed[step.unit].state.cgroup)
+            state = after[step.acts_on]
+            left = systemd.processes(observed[step.unit].state_of(step.acts_on).cgroup)
             if state.active not in ("inactive", "failed") or left:
                 pids = ", ".join(map(str, left)) or "none"
                 raise StepError(step, f"it is still {state.phase}; processes left: {pids}", done)
-            self.seconds[step.unit] = seconds
+            self.seconds[step.acts_on] = seconds
         failed = [unit + ".service" for unit, state in after.items() if state.active == "failed"]
         if failed:
             # It had to be killed, or its end looked like a failure: it was asked to end, so that is none.

@@ -15,6 +15,11 @@ UNIT_SECTION = "X-AscendSglang"
 """Section of our unit files (systemd ignores names that begin with X-). A unit file without it is not ours."""
 
 
+def guard_of(unit: str) -> str:
+    """The unit of its guard."""
+    return unit + "-guard"
+
+
 @dataclass(frozen=True)
 class Layout:
     """Paths below `root`, which is / but in tests."""
@@ -47,6 +52,29 @@ class Layout:
     def secrets(self, unit: str) -> str:
         return os.path.join(self.directory(unit), "secrets.env")
 
+    def service(self, unit: str) -> str:
+        """The plan service that the unit was made from."""
+        return os.path.join(self.directory(unit), "service.json")
+
+    def guard_config(self, unit: str) -> str:
+        return os.path.join(self.directory(unit), "guard.json")
+
+    def guard_code(self, unit: str) -> str:
+        """The guard's own modules: a Python package."""
+        return os.path.join(self.directory(unit), "guard")
+
+    def guard_memory(self, unit: str) -> str:
+        """What a guard remembers beyond its restart (RuntimeDirectory=)."""
+        return self._at("run/ascend-sglang", guard_of(unit))
+
+    @property
+    def histories(self) -> str:
+        return self._at("var/lib/ascend-sglang/history")
+
+    def history(self, unit: str) -> str:
+        """Earlier configurations of a unit, a numbered directory each."""
+        return os.path.join(self.histories, unit)
+
     def home(self, unit: str) -> str:
         """HOME and working directory of the service (StateDirectory=)."""
         return self._at("var/lib/ascend-sglang", unit)
@@ -61,7 +89,8 @@ class Layout:
     def data_directories(self, unit: str) -> tuple[str, ...]:
         """Directories that systemd makes for the service, those of a dynamic user included; logs last."""
         places = [self._at("var", kind, middle) for kind in ("lib", "cache") for middle in ("", "private")]
-        return tuple(os.path.join(place, "ascend-sglang", unit) for place in places) + self.log_directories(unit)
+        own = tuple(os.path.join(place, "ascend-sglang", unit) for place in places)
+        return (*own, self.guard_memory(unit), *self.log_directories(unit))
 
     def log_directories(self, unit: str) -> tuple[str, ...]:
         return (self.logs(unit), self._at("var/log/private/ascend-sglang", unit))
@@ -69,4 +98,4 @@ class Layout:
     def shared_directories(self, unit: str) -> tuple[str, ...]:
         """What the services of a host share and the last one takes along: removed only when empty, in this order."""
         parents = [os.path.dirname(path) for path in self.data_directories(unit)]
-        return (self.directory(unit), self.config, *dict.fromkeys(parents))
+        return (self.directory(unit), self.config, self.histories, *dict.fromkeys(parents))

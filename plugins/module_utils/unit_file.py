@@ -25,6 +25,21 @@ _KEPT_OUT = (
 )
 """Variables that the host's or systemd's defaults may hold and that would redirect or slow down a service."""
 
+SEALED = (
+    "PrivateDevices=yes",
+    "ProtectClock=yes",
+    "ProtectControlGroups=yes",
+    "ProtectKernelLogs=yes",
+    "ProtectKernelModules=yes",
+    "ProtectKernelTunables=yes",
+    "RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX",
+    "RestrictNamespaces=yes",
+    "RestrictRealtime=yes",
+    "LockPersonality=yes",
+    "SystemCallArchitectures=native",
+)
+"""What costs a process nothing that wants nothing but to talk to others."""
+
 # Lines that only the manager reads: a change of them needs no restart of what is running.
 _MANAGER_KEYS = (
     *("Type", "ExecStartPre", "Restart", "RestartSec", "RestartPreventExitStatus", "SuccessExitStatus"),
@@ -123,6 +138,27 @@ def facts(text: str) -> dict[str, str] | None:
 
     Added are ``launch``, the digest that processes started by this unit carry, and ``stop_timeout`` in seconds.
     """
+    found = _own_section(text)
+    if "role" not in found:
+        return None
+    for key, start in (("launch", f"Environment={ENVIRONMENT_MARK}="), ("stop_timeout", "TimeoutStopSec=")):
+        values = [line[len(start) :].strip() for line in text.splitlines() if line.startswith(start)]
+        found[key] = values[-1] if values else ""
+    return found
+
+
+def guarded(text: str) -> str | None:
+    """The unit that the guard of this unit file guards; None when it is no guard of ours."""
+    return _own_section(text).get("guards")
+
+
+def launch_digest(text: str) -> str | None:
+    """The digest that processes started by this unit file carry."""
+    start = f"Environment={ENVIRONMENT_MARK}="
+    return next((line[len(start) :].strip() for line in text.splitlines() if line.startswith(start)), None)
+
+
+def _own_section(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     section = ""
     for raw in text.splitlines():
@@ -132,11 +168,6 @@ def facts(text: str) -> dict[str, str] | None:
         elif section == UNIT_SECTION and "=" in line:
             key, _equals, value = line.partition("=")
             found[key.lower()] = value
-    if "role" not in found:
-        return None
-    for key, start in (("launch", f"Environment={ENVIRONMENT_MARK}="), ("stop_timeout", "TimeoutStopSec=")):
-        values = [line[len(start) :].strip() for line in text.splitlines() if line.startswith(start)]
-        found[key] = values[-1] if values else ""
     return found
 
 
@@ -237,18 +268,5 @@ def _hardening(service: PlanService, options: UnitOptions) -> list[str]:
         lines.append("AmbientCapabilities=CAP_NET_BIND_SERVICE")
     if is_dynamic(service, options):
         lines.remove("ProtectSystem=full")  # DynamicUser= means strict
-        lines += [
-            "CapabilityBoundingSet=" + ("CAP_NET_BIND_SERVICE" if low_ports else ""),
-            "PrivateDevices=yes",
-            "ProtectClock=yes",
-            "ProtectControlGroups=yes",
-            "ProtectKernelLogs=yes",
-            "ProtectKernelModules=yes",
-            "ProtectKernelTunables=yes",
-            "RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX",
-            "RestrictNamespaces=yes",
-            "RestrictRealtime=yes",
-            "LockPersonality=yes",
-            "SystemCallArchitectures=native",
-        ]
+        lines += ["CapabilityBoundingSet=" + ("CAP_NET_BIND_SERVICE" if low_ports else ""), *SEALED]
     return lines

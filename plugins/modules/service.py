@@ -13,7 +13,9 @@ version_added: "0.1.0"
 author: ascend.sglang contributors (@ascend-sglang)
 description:
   - Makes a host run the services that a plan has for it. For each service there is a readable C(launch.sh), where it
-    has secrets also a C(secrets.env) and a small launcher, and a systemd unit that is enabled at boot.
+    has secrets also a C(secrets.env) and a small launcher, and a systemd unit that is enabled at boot. A service that
+    the plan guards has a guard beside it, a unit of its own that restarts it when the process that it belongs to on
+    another host is a new one.
   - Compares what should be with what is (files, unit, start at boot, and the configuration that the running process
     was started with), and does only what differs. A service is restarted only when its running process was started
     with another configuration, or when O(restart) names it. Starting does not wait for the model to load.
@@ -24,10 +26,11 @@ options:
   services:
     description:
       - Services of a plan for this host, as C(plan.json) has them under C(services). Each is a mapping with C(host),
-        C(unit), C(role), C(instance), C(rank), C(nnodes), C(argv), C(env), C(unset), C(source), C(url), C(ports) and
-        C(port_ranges); other keys are ignored. A word of C(argv) may be a mapping of C(secret) to the name of a secret.
-      - With O(state=stopped), O(state=halted) and O(state=absent) it may be left out; all units of this collection on the host are
-        meant then (of O(roles) when given).
+        C(unit), C(role), C(instance), C(rank), C(nnodes), C(argv), C(env), C(unset), C(source), C(url), C(ports),
+        C(port_ranges) and C(guard); other keys only go into C(service.json). A word of C(argv) may be a mapping of
+        C(secret) to the name of a secret.
+      - With O(state=stopped), O(state=halted) and O(state=absent) it may be left out; all units of this collection on
+        the host are meant then (of O(roles) when given).
     type: list
     elements: dict
   roles:
@@ -50,9 +53,14 @@ options:
       - V(stopped) is not running and not started at boot; files stay.
       - V(halted) is not running now; what starts it at boot stays. For services that are started again at once, such as
         the ranks of an instance, none of which may meet an old one.
-      - V(absent) is no process, no unit and no file of it.
+      - V(absent) is no process, no unit and no file of it, earlier configurations included.
+      - V(rolled_back) is the configuration from before O(change), or from before the last one, as this host has kept
+        it. Units whose last change was another one stay as they are. A unit that was not there before the change is
+        removed, one that the change removed comes back. O(services) is not needed, nor anything else that the files
+        already say. The earlier configurations that are undone this way are forgotten, so that the next time it is the
+        change before; deploying again is the way forward.
     type: str
-    choices: [started, stopped, halted, absent]
+    choices: [started, stopped, halted, absent, rolled_back]
     default: started
   user:
     description:
@@ -90,6 +98,14 @@ options:
         in it (see RV(orphans)). They are stopped before anything is started.
     type: bool
     default: false
+  change:
+    description:
+      - With O(state=started), what the change is called under which the host keeps a configuration before it replaces
+        it, in C(/var/lib/ascend-sglang/history/UNIT), readable by root only. The last five stay. Give the same name on
+        all hosts of a deployment, and again when it is repeated after a failure; a digest of the plan will do.
+      - With O(state=rolled_back), the change to undo. Left out, it is each unit's last one.
+    type: str
+    default: ""
   keep_logs:
     description:
       - With O(state=absent) and O(prune) keep C(/var/log/ascend-sglang/UNIT). The journal is always kept.
@@ -136,7 +152,9 @@ actions:
   type: list
   elements: str
   sample:
+    - keep that there was no sglang-decode in /var/lib/ascend-sglang/history/sglang-decode/1
     - create /etc/ascend-sglang/sglang-decode/launch.sh
+    - create /etc/ascend-sglang/sglang-decode/service.json
     - create /etc/systemd/system/sglang-decode.service
     - make systemd read its units again
     - enable sglang-decode at boot
@@ -152,6 +170,10 @@ units:
       returned: always
     reason:
       description: Why it was started or restarted; empty otherwise.
+      type: str
+      returned: always
+    guard:
+      description: What became of its guard, in the words of RV(units.action). That is no action on the service.
       type: str
       returned: always
     changed:
@@ -187,7 +209,10 @@ orphans:
   elements: str
 """
 
+import json
 import pwd
+import sys
+import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -201,7 +226,7 @@ from ansible_collections.ascend.sglang.plugins.module_utils import (
     unit_file,
 )
 from ansible_collections.ascend.sglang.plugins.module_utils.host import Host, StepError
-from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout, guard_of
 
 
 def argument_spec() -> dict[str, Any]:
@@ -210,13 +235,18 @@ def argument_spec() -> dict[str, Any]:
         "services": {"type": "list", "elements": "dict"},
         "roles": {"type": "list", "elements": "str", "default": [], "choices": list(plan_service.ROLES)},
         "units": {"type": "list", "elements": "str", "default": []},
-        "state": {"type": "str", "choices": ["started", "stopped", "halted", "absent"], "default": "started"},
+        "state": {
+            "type": "str",
+            "choices": ["started", "stopped", "halted", "absent", "rolled_back"],
+            "default": "started",
+        },
         "user": {"type": "str"},
         "stop_timeout": {"type": "int", "default": 120},
         "restart": {"type": "dict", "default": {}},
         "secrets": {"type": "dict", "default": {}, "no_log": True},
         "cxx_abi": {"type": "str", "choices": ["0", "1"]},
         "prune": {"type": "bool", "default": False},
+        "change": {"type": "str", "default": ""},
         "keep_logs": {"type": "bool", "default": False},
     }
 
@@ -236,6 +266,12 @@ def user_exists(name: str) -> bool:
     return True
 
 
+def record_of(service: plan_service.PlanService, given: list[dict[str, Any]]) -> str:
+    """A service as the plan has it, as the text of its service.json."""
+    raw = next(one for one in given if (one["host"], one["unit"]) == (service.host, service.unit))
+    return json.dumps(raw, indent=1, sort_keys=True) + "\n"
+
+
 def desired_service(
     service: plan_service.PlanService, layout: Layout, params: dict[str, Any], options: unit_file.UnitOptions
 ) -> reconcile.Desired:
@@ -252,7 +288,26 @@ def desired_service(
         there = files.look(layout.secrets(service.unit))
         key = secrets_file.key_of(there.text if there else "")
         text, mark = secrets_file.render(values, key), secrets_file.mark(values, key)
-    return reconcile.desired(service, layout, options, params["cxx_abi"], text, mark)
+    record = record_of(service, params["services"])
+    return reconcile.desired(service, layout, options, params["cxx_abi"], text, mark, record, sys.executable)
+
+
+def role_of(there: reconcile.Observed) -> str:
+    """The role of a unit, also of one of which only earlier configurations are left."""
+    earlier = there.history[-1].role if there.history else ""
+    return (there.facts or {}).get("role", earlier)
+
+
+def refuse_missing_user(want: reconcile.Desired, layout: Layout) -> None:
+    """Raise where an earlier configuration wants an account that is no more."""
+    text = next(file for file in want.files if file.path == layout.unit_file(want.unit)).content.decode()
+    for line in text.splitlines():
+        key, _equals, user = line.partition("=")
+        if key == "User" and not user_exists(user):
+            raise reconcile.ReconcileError(
+                f"the earlier configuration of {want.unit} runs as the user {user!r}, who does not exist on this host "
+                "any more; create the account first, or deploy without it. Nothing was changed."
+            )
 
 
 class Reconciler:
@@ -277,21 +332,42 @@ class Reconciler:
         """What has to be done. Reads the host, changes nothing."""
         if self._params["state"] == "started":
             return self._to_start()
-        own = self._host.own_units()
+        if self._params["state"] == "rolled_back":
+            return self._to_roll_back()
         if self._params["services"] is None:
-            self.observed = self._host.observe(own)
-            roles = self._params["roles"]
-            units = self._params["units"]
-            of_roles = [one for one in self.observed.values() if not roles or (one.facts or {}).get("role") in roles]
-            chosen = [one for one in of_roles if not units or one.unit in units]
+            self.observed = self._chosen()
         else:
-            self.observed = self._host.observe([one.unit for one in self._services if one.unit in own])
-            chosen = list(self.observed.values())
+            there = self._own_units()
+            self.observed = self._host.observe([one.unit for one in self._services if one.unit in there])
+        chosen = list(self.observed.values())
         if self._params["state"] == "stopped":
             return reconcile.to_stop(chosen)
         if self._params["state"] == "halted":
             return reconcile.to_halt(chosen)
         return reconcile.to_remove(chosen, self._layout, self._params["keep_logs"])
+
+    def _own_units(self) -> list[str]:
+        """Our units; with what is removed or rolled back also those of which only earlier configurations are left."""
+        own = self._host.own_units()
+        if self._params["state"] in ("absent", "rolled_back"):
+            own += [unit for unit in self._host.units_with_history() if unit not in own]
+        return own
+
+    def _chosen(self) -> dict[str, reconcile.Observed]:
+        """Our units, of the roles and with the names that are asked for."""
+        roles, units = self._params["roles"], self._params["units"]
+        there = self._host.observe([unit for unit in self._own_units() if not units or unit in units])
+        return {unit: one for unit, one in there.items() if not roles or role_of(one) in roles}
+
+    def _to_roll_back(self) -> list[reconcile.Step]:
+        restart = {str(unit): str(reason) for unit, reason in self._params["restart"].items()}
+        self.observed = self._chosen()
+        steps, wanted = reconcile.to_roll_back(self.observed, self._params["change"], restart, self._layout)
+        for want in wanted:
+            refuse_missing_user(want, self._layout)
+        self.digests = {want.unit: want.digest for want in wanted}
+        self._refuse_taken_ports(wanted, steps, set(self._host.own_units()))
+        return steps
 
     def _to_start(self) -> list[reconcile.Step]:
         params, layout = self._params, self._layout
@@ -302,23 +378,20 @@ class Reconciler:
         strangers = [unit for unit in self._host.own_units() if unit not in planned]
         self.observed = self._host.observe([*self.digests, *strangers])
         prune, roles = params["prune"], params["roles"]
-        self.orphans = [
-            unit
-            for unit in strangers
-            if prune or not roles or (self.observed[unit].facts or {}).get("role", "") in roles
-        ]
+        self.orphans = [unit for unit in strangers if prune or not roles or role_of(self.observed[unit]) in roles]
         removed = [self.observed[unit] for unit in self.orphans] if prune else []
         restart = {str(unit): str(reason) for unit, reason in params["restart"].items()}
-        starting = reconcile.to_start(wanted, self.observed, restart, layout)
+        change = reconcile.Change(params["change"], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        starting = reconcile.to_start(wanted, self.observed, restart, layout, change)
         self._refuse_taken_ports(wanted, starting, planned | {one.unit for one in removed})
-        return reconcile.to_remove(removed, layout, params["keep_logs"]) + starting
+        return reconcile.to_remove(removed, layout, params["keep_logs"], change, forget=False) + starting
 
     def _refuse_taken_ports(self, wanted: list[reconcile.Desired], steps: list[reconcile.Step], ours: set[str]) -> None:
         if not any(step.kind in ("start", "restart") for step in steps):
             return
-        ports = {port for want in wanted for _name, port in want.service.ports}
+        ports = {port for want in wanted for _name, port in want.ports}
         for want in wanted:
-            for _name, first, last in want.service.port_ranges:
+            for _name, first, last in want.port_ranges:
                 ports.update(range(first, last + 1))
         reconcile.refuse_taken_ports(wanted, steps, listeners.listening(ports), ours)
 
@@ -328,14 +401,9 @@ class Reconciler:
 
     def _unit(self, unit: str, steps: list[reconcile.Step], after: reconcile.Observed) -> dict[str, Any]:
         mine = [step for step in steps if step.unit == unit]
-        kinds = [step.kind for step in mine]
-        action = next((kind for kind in ("start", "restart") if kind in kinds), "none")
-        if action == "none" and "stop" in kinds:
-            action = "stop"
-        if any(step.path == self._layout.unit_file(unit) for step in mine):
-            action = "remove"
         result = {
-            "action": action,
+            "action": self._action(unit, mine),
+            "guard": self._action(guard_of(unit), mine),
             "reason": next((step.reason for step in mine if step.reason), ""),
             "changed": bool(mine),
             "state": after.state.phase,
@@ -347,6 +415,13 @@ class Reconciler:
         if unit in self._host.seconds:
             result["stop_seconds"] = round(self._host.seconds[unit], 1)
         return result
+
+    def _action(self, name: str, steps: list[reconcile.Step]) -> str:
+        """What becomes of a unit, or of a unit's guard."""
+        if any(step.kind == "remove" and step.path == self._layout.unit_file(name) for step in steps):
+            return "remove"
+        kinds = [step.kind for step in steps if step.acts_on == name]
+        return next((kind for kind in ("start", "restart", "stop") if kind in kinds), "none")
 
 
 def diffs(steps: list[reconcile.Step], observed: dict[str, reconcile.Observed]) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils import (
     addresses,
     benchmark,
     engine_service,
+    guards,
     inventory,
     plan_checks,
     router_service,
@@ -182,7 +183,8 @@ def _plan(
     python = settings.text("sglang_python")
     paths = {name: settings.text(f"sglang_{name}") for name in ("model_path", "draft_model_path")}
     dedicated = profile.disaggregated and settings.text("sglang_store") == "dedicated" and layout.router is not None
-    ports, npus = _allocate(places, layout, launches, cluster, found, dedicated=dedicated)
+    guard_port = settings.number("sglang_guard_port") if settings.values["sglang_guard"] else None
+    ports, npus = _allocate(places, layout, launches, cluster, found, guard_port, dedicated=dedicated)
     page_store = layout.of_role("prefill")[0].head.address if profile.disaggregated else None
     around = engine_service.Surroundings(
         python=python,
@@ -226,6 +228,8 @@ def _plan(
         )
         # Prefill and decode look for the store as soon as they start.
         services.insert(0, store_service.build(layout.router, own, python=python, source=source))
+    addresses_of = {name: host.address for name, host in cluster.hosts.items()}
+    services = guards.attach(services, addresses_of, settings.number("sglang_guard_gone_seconds"))
     plan = Plan(
         profile=profile.name,
         engine=settings.text("sglang_engine") or profile.engine,
@@ -262,6 +266,7 @@ def _allocate(
     launches: Mapping[str, RoleLaunch],
     cluster: Cluster,
     found: list[Finding],
+    guard_port: int | None,
     *,
     dedicated: bool,
 ) -> tuple[dict[tuple[str, str], Any], dict[tuple[str, str], tuple[int, int]]]:
@@ -281,8 +286,12 @@ def _allocate(
     ]
     if layout.router is not None:
         claims += router_service.port_claims(launches["router"], layout.router)
-        if dedicated:
-            claims.append(store_service.port_claim(layout.router, store_port(launches["prefill"])))
+    store = None
+    if layout.router is not None and dedicated:
+        store = store_service.port_claim(layout.router, store_port(launches["prefill"]))
+        claims.append(store)
+    if guard_port is not None:
+        claims += guards.port_claims(places, store, guard_port)
     ports, findings = place_ports(claims)
     found += findings
     if errors(found):

@@ -209,7 +209,7 @@ def test_a_dedicated_store_is_a_service_of_its_own_at_the_router():
     plan = planned(R1, sglang_store="dedicated")
     store = service(plan, "store")
     assert plan.services[0] == store
-    assert (store.host, store.unit, store.ports, store.npus) == ("r1", "sglang-store", {"store": 24670}, None)
+    assert (store.host, store.unit, store.ports, store.npus) == ("r1", "sglang-store", {"store": 24670, "guard": 29100}, None)
     assert store.argv == ("python3", "-m", "memfabric_hybrid.launch_ascend_mf_store")
     assert store.env == {"ASCEND_MF_STORE_URL": "tcp://192.0.2.91:24670"}
     assert store.source == profile(R1).roles["prefill"].source
@@ -232,7 +232,7 @@ def test_a_store_whose_port_is_taken_moves_for_everybody():
         sglang_router_args={"mini-lb": False, "prometheus-port": 24671},
         groups={**groups_for(profile(R1)), "router": ["p1"]},
     )
-    assert service(plan, "store").ports == {"store": 24670}
+    assert service(plan, "store").ports["store"] == 24670
     (error,) = errors_of(R1, sglang_store="dedicated", sglang_router_args={"port": 24670})
     assert error.startswith(
         "host r1: port 24670 is wanted by router (http, set by sglang_router_args.port) and by store ("

@@ -89,7 +89,7 @@ def start(host: Host, service: dict[str, Any]) -> list[str]:
 def test_a_service_is_written_read_enabled_and_started(host, systemctl, layout, decode):
     done = start(host, decode)
     assert systemctl.calls == ["daemon-reload", "enable sglang-decode", "start sglang-decode"]
-    assert len(done) == 5
+    assert len(done) == 6
     launch = Path(layout.launch("sglang-decode"))
     assert os.access(launch, os.X_OK)
     assert "--model-path /models/r1" in launch.read_text()
@@ -106,8 +106,9 @@ def test_a_failing_write_says_what_was_done_before(host, systemctl, layout, deco
     with pytest.raises(StepError) as failure:
         host.carry_out(steps, {})
     assert str(failure.value).startswith(f"could not create {unit_file}: ")
-    assert str(failure.value).endswith(f"Done before: create {layout.launch('sglang-decode')}.")
-    assert failure.value.done == [f"create {layout.launch('sglang-decode')}"]
+    written = [f"create {path}" for path in (layout.launch("sglang-decode"), layout.service("sglang-decode"))]
+    assert str(failure.value).endswith(f"Done before: {'; '.join(written)}.")
+    assert failure.value.done == written
     assert systemctl.calls == []
 
 

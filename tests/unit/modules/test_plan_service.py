@@ -25,7 +25,7 @@ def test_a_service_is_read(decode):
 
 
 def test_keys_that_are_not_known_are_left_alone(decode):
-    assert parse({**decode, "guard": {"any": "thing"}}) == parse(decode)
+    assert parse({**decode, "colour": {"any": "thing"}}) == parse(decode)
 
 
 def test_the_order_of_mappings_does_not_matter(decode):

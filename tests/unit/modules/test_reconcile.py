@@ -43,6 +43,7 @@ def test_a_fresh_host(decode):
     nothing = reconcile.Observed(UnitState("sglang-decode"))
     assert sentences(want(decode), nothing) == [
         "create /etc/ascend-sglang/sglang-decode/launch.sh",
+        "create /etc/ascend-sglang/sglang-decode/service.json",
         "create /etc/systemd/system/sglang-decode.service",
         "make systemd read its units again",
         "enable sglang-decode at boot",
@@ -202,6 +203,7 @@ def test_removing_leaves_nothing_but_asked_for_logs(decode, keep_logs):
         "stop sglang-decode",
         "do not start sglang-decode at boot",
         "remove /etc/ascend-sglang/sglang-decode/launch.sh",
+        "remove /etc/ascend-sglang/sglang-decode/service.json",
         "remove /etc/systemd/system/sglang-decode.service",
         f"remove {home}",
         *([] if keep_logs else [f"remove {logs}"]),

@@ -13,8 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.module_utils import secret_launcher, secrets_file
-from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import launcher_text
+from ansible_collections.ascend.sglang.plugins.module_utils import guard_files, secret_launcher, secrets_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,7 +48,7 @@ def unit_directory(tmp_path) -> Path:
     """A directory as on a host, with a module to start in another one."""
     directory = tmp_path / "sglang-x"
     directory.mkdir()
-    (directory / "launcher.py").write_text(launcher_text())
+    (directory / "launcher.py").write_text(guard_files.source(secret_launcher))
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "engine.py").write_text(MODULE)
     return directory
