@@ -30,6 +30,8 @@ _ASIDE = frozenset({
     "evalscope", "huggingface-cli", "hf", "modelscope",
 })
 # fmt: on
+# Files under /proc/sys that do something when they are written to.
+_ACTIONS = frozenset({"vm.drop_caches", "vm.compact_memory"})
 # Wrappers that start the rest of their line, and what becomes of them.
 _WRAPPERS = {
     "nohup": "a service has no terminal to be cut off from",
@@ -212,7 +214,14 @@ class Commands:
             key, sign, text = word.text.partition("=")
             if not sign or key.startswith("-") or not known(word.value):
                 raise RecipeError(word.line, f"{_line(words)!r} sets no kernel setting (sysctl -w name=value)", REMOVE)
-            self.settings.append(HostSetting(key.strip().replace("/", "."), text.strip(), word.line))
+            self.setting(key.strip().replace("/", "."), text.strip(), word.line)
+
+    def setting(self, key: str, text: str, line: int) -> None:
+        """A kernel setting, where it is one that lasts."""
+        if key in _ACTIONS:
+            self.note(line, f"sysctl {key}={text}", "it acts once and sets nothing")
+        else:
+            self.settings.append(HostSetting(key, text, line))
 
     def write(self, words: list[Word], targets: list[sh.WordSyntax]) -> None:
         """``echo text > file``, ``echo text | tee file``: a kernel setting, where the file is one."""
@@ -221,7 +230,7 @@ class Commands:
             path = show(self.scope.value(target))
             if path.startswith("/proc/sys/"):
                 key = path.removeprefix("/proc/sys/").replace("/", ".")
-                self.settings.append(HostSetting(key, text, target.line))
+                self.setting(key, text, target.line)
             elif path.endswith("/cpufreq/scaling_governor"):
                 self.settings.append(HostSetting("governor", text, target.line))
             elif path != "/dev/null":

@@ -126,22 +126,23 @@ def _name(engine: Engine | None, written: str, line: int) -> tuple[str, tuple[No
 
 
 def _torn(launch: Launch, words: Sequence[Word]) -> dict[str, Any] | list[Any] | None:
-    """The JSON that stands unquoted on the page."""
+    """The JSON that stands unquoted on the page, or in a variable that does."""
     if not words:
         return None
     source = launch.script.text(words[0].start, words[-1].end)
-    if not source.startswith(("{", "[")):
-        return None
-    try:
-        meant = json.loads(source)
-    except ValueError:
-        if re.match(r"\{\s*[\"']", source):
-            raise RecipeError(
-                words[0].line, f"{source} stands unquoted and is no JSON", "Correct it in a copy of the page"
-            ) from None
-        return None
-    whole = [word.text for word in words]
-    return meant if isinstance(meant, (dict, list)) and whole != [source] else None
+    passed = [word.text for word in words]
+    for text in (source, " ".join(passed)):
+        if not text.startswith(("{", "[")) or passed == [text]:
+            continue
+        try:
+            meant = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(meant, (dict, list)):
+            return meant
+    if re.match(r"\{\s*[\"']", source):
+        raise RecipeError(words[0].line, f"{source} stands unquoted and is no JSON", "Correct it in a copy of the page")
+    return None
 
 
 def _check_count(engine: Engine | None, name: str, written: str, words: Sequence[Word], line: int) -> None:

@@ -164,6 +164,8 @@ class Scope:
             return self.arrays[name][0] if self.arrays[name] else ()
         if name in self.variables:
             return self.variables[name]
+        if name == "HOSTNAME":
+            return (OwnAddress(),)
         # Bash counts an unset name as empty; here the host's own environment may have it.
         return () if name in self.unset else (HostVariable(name),)
 

@@ -95,6 +95,7 @@ LAUNCH = "python3 -m sglang.launch_server --model-path /m --tp-size 2"
                 "The profile has it as it stands",
             ),
         ),
+        (["sysctl -w vm.drop_caches=3", LAUNCH], (8, "note", "sysctl vm.drop_caches=3: it acts once and sets nothing")),
         (
             ["echo never > /sys/kernel/mm/transparent_hugepage/enabled", LAUNCH],
             (

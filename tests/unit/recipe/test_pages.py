@@ -206,10 +206,15 @@ def test_json_in_all_quotes() -> None:
     assert args["json-model-override-args"] == '{"architectures":["BasaltForCausalLM"]}'
     assert args["preferred-sampling-params"] == {"temperature": 0.6, "top_p": 0.95}
     assert args["mm-process-config"] == {"image": {"max_pixels": 1048576}, "video": {"fps": 3}}
+    assert args["hisparse-config"] == {"top_k": 2048}
+    assert args["extra-metric-labels"] == {"team": "sea"}
     assert words == {
         "model-loader-extra-config": ["{enable_multithread_load:", "true,", "num_threads:", "8}"],
         # Bash expands the braces.
         "mm-process-config": ["image:{max_pixels:1048576}", "video:{fps:3}"],
+        # Escaped quotes survive, and so do those in a variable; the blanks do not.
+        "hisparse-config": ['{"top_k":', "2048}"],
+        "extra-metric-labels": ['{"team":', '"sea"}'],
         "limit-mm-data-per-request": ["{image:4}"],
     }
 
