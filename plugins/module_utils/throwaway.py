@@ -170,17 +170,18 @@ def _farewell(visitor: socket.socket, waiting: selectors.BaseSelector) -> str:
 
 
 def connect(name: str, source: str, targets: Sequence[Target], seconds: float) -> list[dict[str, Any]]:
-    """Try all connections at once, from one's own address. One entry each: ``host``, ``port``, ``outcome``, ``detail``.
+    """Try all connections at once, from one's own address. One entry each, with ``host`` and ``port``.
 
-    outcome: ``ok``; ``source`` (the own address is not there); ``name`` (the target's cannot be resolved);
+    ``outcome``: ``ok``; ``source`` (the own address is not there); ``name`` (the target's cannot be resolved);
     ``rejected``, ``refused``, ``timeout``, ``unreachable``; ``silent`` (it took the connection and said nothing);
-    ``stranger`` (somebody else answered, in detail); ``error`` (in detail).
+    ``stranger`` (somebody else answered, in ``detail``); ``error`` (in ``detail``). ``route``: the own address that the
+    kernel would choose for this target by its routes.
     """
     with ThreadPoolExecutor(max(1, min(_AT_A_TIME, len(targets)))) as pool:
-        tried = pool.map(lambda target: _try(name, source, target, seconds), targets)
+        tried = list(pool.map(lambda target: _try(name, source, target, seconds), targets))
     return [
-        {"host": target.host, "port": target.port, "outcome": outcome, "detail": detail}
-        for target, (outcome, detail) in zip(targets, tried)
+        {"host": target.host, "port": target.port, "outcome": outcome, "detail": detail, "route": route}
+        for target, (outcome, detail, route) in zip(targets, tried)
     ]
 
 
@@ -195,26 +196,37 @@ _OUTCOMES: Mapping[int, str] = {
 }
 
 
-def _try(name: str, source: str, target: Target, seconds: float) -> tuple[str, str]:
+def _try(name: str, source: str, target: Target, seconds: float) -> tuple[str, str, str]:
     try:
-        family, kind, protocol, _name, place = socket.getaddrinfo(target.address, target.port, type=socket.SOCK_STREAM)[
-            0
-        ]
+        found = socket.getaddrinfo(target.address, target.port, type=socket.SOCK_STREAM)[0]
     except OSError as problem:
-        return "name", problem.strerror or str(problem)
-    with socket.socket(family, kind, protocol) as line:
+        return "name", problem.strerror or str(problem), ""
+    family, place = found[0], found[4]
+    route = _route(family, place)
+    with socket.socket(family, socket.SOCK_STREAM) as line:
         line.settimeout(seconds)
         try:
             line.bind(socket.getaddrinfo(source, 0, family, type=socket.SOCK_STREAM)[0][4])
         except OSError as problem:
-            return "source", problem.strerror or str(problem)
+            return "source", problem.strerror or str(problem), route
         try:
             line.connect(place)
         except socket.timeout:
-            return "timeout", f"no answer within {seconds:g} s"
+            return "timeout", f"no answer within {seconds:g} s", route
         except OSError as problem:
-            return _OUTCOMES.get(problem.errno or 0, "error"), problem.strerror or str(problem)
-        return _listen_to(line, name, target) if target.greets else ("ok", "")
+            return _OUTCOMES.get(problem.errno or 0, "error"), problem.strerror or str(problem), route
+        outcome, detail = _listen_to(line, name, target) if target.greets else ("ok", "")
+        return outcome, detail, route
+
+
+def _route(family: int, place: Any) -> str:
+    """The own address towards a place, as the routes have it; nothing is sent. Empty where there is no route."""
+    with socket.socket(family, socket.SOCK_DGRAM) as line:
+        try:
+            line.connect(place)
+            return str(line.getsockname()[0])
+        except OSError:
+            return ""
 
 
 def _listen_to(line: socket.socket, name: str, target: Target) -> tuple[str, str]:

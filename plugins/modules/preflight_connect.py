@@ -97,6 +97,10 @@ connections:
       description: What the system said, or which host answered.
       type: str
       returned: always
+    route:
+      description: The own address that the kernel would choose for the target; empty where there is no route.
+      type: str
+      returned: always
 """
 
 from typing import Any

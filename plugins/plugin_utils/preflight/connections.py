@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import guard_of
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import HARMLESS, Edge
 
 Answers = Mapping[str, Mapping[str, Any]]
@@ -32,7 +33,12 @@ def state(edge: Edge, answers: Answers) -> str:
 
 def ours(facts: Mapping[str, Any], port: int) -> bool:
     """Whether one of this collection's services listens on a port of a host."""
-    return any(one["port"] == port and one["unit"] in facts["units"] for one in facts["listeners"])
+    return any(one["port"] == port for one in facts["listeners"] if is_ours(one["unit"], facts))
+
+
+def is_ours(unit: str | None, facts: Mapping[str, Any]) -> bool:
+    """Whether a unit of a host is a service of this collection, or the guard of one."""
+    return unit is not None and (unit in facts["units"] or unit in map(guard_of, facts["units"]))
 
 
 def targets_by_host(

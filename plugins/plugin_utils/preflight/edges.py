@@ -85,12 +85,12 @@ def _router(services: Sequence[Service]) -> Iterator[Edge]:
 
 
 def _guards(services: Sequence[Service]) -> Iterator[Edge]:
-    """A guard watches the guards of its rank 0 and of the store's holder."""
-    guarded = [one for one in services if "guard" in one.ports]
-    for one in guarded:
-        for other in guarded:
-            watched = (other.rank == 0 and (other.role, other.instance) == (one.role, one.instance)) or (
-                "store" in other.ports and one.role in ("prefill", "decode")
-            )
-            if watched:
-                yield from _to([one], other, "guard")
+    """A guard asks the guards that it watches, and tries the ports of their services where those are mute."""
+    by_unit = {one.key: one for one in services}
+    for one in (one for one in services if one.guard):
+        guard = one.guard or {}
+        for watched in filter(None, (guard.get("follows"), *guard.get("ranks", ()))):
+            other = by_unit[(watched["host"], watched["unit"])]
+            yield from _to([one], other, "guard")
+            names = (name for name, port in other.ports.items() if port in watched["ports"])
+            yield from _to([one], other, *names)

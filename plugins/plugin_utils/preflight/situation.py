@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import Edge, edges
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 
+V = TypeVar("V")
 Level = Literal["error", "warning", "unknown"]
 Facts = Mapping[str, Any]
 
@@ -142,6 +143,12 @@ def check(
 ) -> Callable[[Judge], Check]:
     """Make a check of a function that yields problems. It is run for being in a module of checks/."""
     return lambda judge: Check(name, explains, remedy, judge, scope)
+
+
+def odd_ones(hosts: Mapping[V, Sequence[str]]) -> tuple[V | None, list[tuple[V, Sequence[str]]]]:
+    """Hosts by value: the value that most of them have (of equals the first), and the others."""
+    usual = max(hosts, key=lambda value: len(hosts[value]), default=None)
+    return usual, [(value, names) for value, names in hosts.items() if value != usual]
 
 
 def some(names: Iterable[str], most: int = 6) -> str:

@@ -15,10 +15,13 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
     engine_hosts,
     error,
     numbers,
+    odd_ones,
     some,
     unknown,
     warning,
 )
+
+_SWITCH = {1: "on", 0: "off"}
 
 
 def spread(situation: Situation) -> tuple[str, ...]:
@@ -103,12 +106,9 @@ def tls(situation: Situation) -> Iterator[Problem]:
         elif not told:
             # hccn-link says why.
             yield unknown(host, "hccn_tool tells nothing")
-    if len(switches) < 2:
-        return
-    minority, majority = sorted(switches.values(), key=len)
-    word = {True: "on", False: "off"}
-    states = {host: value for value, hosts in switches.items() for host in hosts}
-    what = f"TLS is {word[states[minority[0]] == 1]}, and it is {word[states[majority[0]] == 1]} on {some(majority)}"
-    # Where the links are down, the hosts do not use them.
-    used = any(one["link"] == "UP" for host in minority for one in _told(situation, host))
-    yield (error if used else warning)(minority, what)
+    usual, others = odd_ones(switches)
+    for value, hosts in others:
+        what = f"TLS is {_SWITCH[value]}, and it is {_SWITCH[1 - value]} on {some(switches[usual or 0])}"
+        # Where the links are down, the hosts do not use them.
+        used = any(one["link"] == "UP" for host in hosts for one in _told(situation, host))
+        yield (error if used else warning)(hosts, what)

@@ -16,6 +16,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
     check,
     engine_hosts,
     error,
+    odd_ones,
     some,
     unknown,
     warning,
@@ -189,16 +190,20 @@ def weights_equal(situation: Situation) -> Iterator[Problem]:
     paths = dict.fromkeys(path for host in situation.engines for path in _found(situation, host))
     for path in paths:
         there = {host: _found(situation, host).get(path) for host in situation.engines}
-        whole = {host: found for host, found in there.items() if found and found["exists"] and not found["empty"]}
+        # What is damaged has been told; it differs for that reason.
+        whole = {host: found for host, found in there.items() if found and _whole(found)}
         for part, read in _PARTS.items():
             hosts: dict[Any, list[str]] = {}
             for host, found in whole.items():
                 hosts.setdefault(read(found), []).append(host)
-            if len(hosts) > 1:
-                *others, (usual, majority) = sorted(hosts.items(), key=lambda one: len(one[1]))
-                for value, minority in others:
-                    what = f"{part} differs from that on {some(majority)}"
-                    yield error(minority, f"{what} ({value} against {usual})", where=path)
+            usual, others = odd_ones(hosts)
+            for value, minority in others:
+                what = f"{part} differs from that on {some(hosts[usual])}"
+                yield error(minority, f"{what} ({value} against {usual})", where=path)
+
+
+def _whole(found: Mapping[str, Any]) -> bool:
+    return found["exists"] and not found["empty"] and not any(_faults(found))
 
 
 def _hash(found: Mapping[str, Any] | None) -> str:

@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import is_wildcard
-from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import undisturbed
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import is_ours, undisturbed
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import (
     Problem,
     Situation,
     check,
     error,
     numbers,
+    some,
     unknown,
     warning,
 )
@@ -34,7 +35,7 @@ def busy(situation: Situation) -> Iterator[Problem]:
     """Nobody else listens on a planned port."""
     for host in situation.hosts:
         facts = situation.answers[host]
-        foreign = [one for one in facts["listeners"] if one["unit"] not in facts["units"]]
+        foreign = [one for one in facts["listeners"] if not is_ours(one["unit"], facts)]
         for service in situation.own[host]:
             for port, name in _ports(service):
                 for one in foreign:
@@ -85,6 +86,9 @@ def ephemeral(situation: Situation) -> Iterator[Problem]:
             yield warning(host, f"ports {numbers(at_risk)} are in its range for outgoing connections ({first}-{last})")
 
 
+# More hosts than these that cannot reach a port share a line.
+_EACH = 8
+
 _WHY = {
     "rejected": "no route to host (113): a firewall there rejects it, or nobody has that address",
     "refused": "connection refused (111): something on the way answers in the host's place, as nothing else closes a "
@@ -106,17 +110,65 @@ _WHY = {
 )
 def connections(situation: Situation) -> Iterator[Problem]:
     """Each host reaches what its services will connect to."""
-    purposes = {(one.source, one.target, one.port): one.purpose for one in situation.edges}
+    cut: dict[str, list[str]] = {}
     for host, tried in situation.connections.items():
-        for one in tried:
-            if one["outcome"] != "ok":
-                purpose = purposes.get((host, one["host"], one["port"]), "")
-                kind = f", {purpose}" if purpose else ""
-                yield error(host, f"{host} cannot reach {one['host']}:{one['port']} ({_reason(one)}{kind})")
+        for what in _failures(situation, host, tried):
+            cut.setdefault(f"cannot reach {what}", []).append(host)
+    for what, hosts in cut.items():
+        if len(hosts) <= _EACH:
+            yield from (error(host, f"{host} {what}") for host in hosts)
+        else:
+            yield error(hosts, f"{some(hosts)} {what}")
     kept = undisturbed(situation.edges, situation.answers)
     for host in dict.fromkeys(one.target for one in kept):
         ports = numbers(one.port for one in kept if one.target == host)
         yield unknown(host, f"not tried, since that might disturb a running service's rendezvous: port {ports}")
+
+
+@check(
+    "routes",
+    explains="Traffic of the services leaves through the interface of the data address. Another one may be slow, or drop "
+    "what comes back another way (rp_filter).",
+    remedy="Remove that route, or set sglang_data_address to the address that the route belongs to.",
+)
+def routes(situation: Situation) -> Iterator[Problem]:
+    """The routes to the other hosts lead out of the interface that owns the data address."""
+    for host, tried in situation.connections.items():
+        interfaces = situation.answers[host]["interfaces"]
+        own = _interfaces(interfaces, situation.addresses[host], situation.answers[host].get("resolved") or {})
+        other: dict[str, list[str]] = {}
+        for one in tried:
+            through = _interfaces(interfaces, one["route"], {})
+            if own and through and not own & through:
+                other.setdefault(", ".join(sorted(through)), []).append(one["host"])
+        for name, targets in other.items():
+            whither = some(dict.fromkeys(targets))
+            yield warning(host, f"the route to {whither} leads out of {name}, not of {', '.join(sorted(own))}")
+
+
+def _interfaces(interfaces: Mapping[str, Any], address: str, resolved: Mapping[str, Any]) -> set[str]:
+    """The interfaces that have an address, or one that a name resolves to."""
+    wanted = {address, *resolved.get(address, ())}
+    return {name for name, one in interfaces.items() if wanted & set(one["addresses"])}
+
+
+def _failures(situation: Situation, host: str, tried: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What a host does not reach: by port, or another host as a whole, and why."""
+    purposes = {(one.target, one.port): one.purpose for one in situation.edges if one.source == host}
+    by_host: dict[str, list[Mapping[str, Any]]] = {}
+    for one in tried:
+        by_host.setdefault(one["host"], []).append(one)
+    for target, outcomes in by_host.items():
+        reasons: dict[str, list[int]] = {}
+        for one in outcomes:
+            if one["outcome"] != "ok":
+                reasons.setdefault(_reason(one), []).append(one["port"])
+        for reason, ports in reasons.items():
+            if len(ports) == len(outcomes) and len(ports) > 1:
+                yield f"{target}:{numbers(ports)}, which is all that it needs there: {reason}"
+                continue
+            for port in ports:
+                yield f"{target}:{port} ({purposes.get((target, port), 'a port of the plan')}): {reason}"
 
 
 def _reason(one: Mapping[str, Any]) -> str:

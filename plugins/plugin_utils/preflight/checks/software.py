@@ -14,6 +14,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
     check,
     engine_hosts,
     error,
+    odd_ones,
     some,
     unknown,
     warning,
@@ -172,10 +173,9 @@ def equal(situation: Situation) -> Iterator[Problem]:
             for host in situation.engines:
                 hosts.setdefault(read(situation, host), []).append(host)
             hosts.pop("", None)
-            if len(hosts) > 1:
-                *others, (usual, majority) = sorted(hosts.items(), key=lambda one: len(one[1]))
-                for version, minority in others:
-                    yield level(minority, f"{name} is {version} there and {usual} on {some(majority)}")
+            usual, others = odd_ones(hosts)
+            for version, minority in others:
+                yield level(minority, f"{name} is {version} there and {usual} on {some(hosts[usual or ''])}")
 
 
 @check(
