@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,20 @@ class _Wait:
         self._began = time.monotonic()
         self._progress = waiting.Progress()
         self._restarts: dict[str, int] = {}
+        self._board = waiting.Board(meeting.directory / "board")
+        self._terminal = on_terminal()
 
     def run(self) -> dict[str, Any]:
+        """Wait, and leave the screen to what Ansible says of the end."""
+        answer: dict[str, Any] = {}
+        try:
+            answer = self._wait()
+        finally:
+            self._board.put(self._host, answer.get("services", []), self._seconds(), done=True)
+            self._clear()
+        return answer
+
+    def _wait(self) -> dict[str, Any]:
         limit = float(self._args["timeout"])
         for pause in waiting.pauses():
             look = self._look(limit)
@@ -127,6 +140,7 @@ class _Wait:
                 lost = lost or now
                 if now - lost > _OUT_OF_REACH_SECONDS or self._seconds() > limit:
                     raise
+                self._clear()
                 Display().warning(f"{self._host} cannot be reached at the moment; its services are still waited for")
                 time.sleep(waiting.LONGEST_PAUSE)
                 continue
@@ -135,7 +149,31 @@ class _Wait:
             return look
 
     def _tell(self, statuses: list[dict[str, Any]]) -> None:
+        self._board.put(self._host, statuses, self._seconds(), done=False)
         for one in statuses:
             line = self._progress.line(one["unit"], one["phase"], self._seconds())
             if line:
-                Display().display(f"{self._host}: {line}")
+                # Where the table is drawn, only Ansible's own log (log_path) gets the lines.
+                Display().display(f"{self._host}: {line}", log_only=self._terminal)
+        if self._terminal and self._board.draws(self._host, time.time()):
+            Display().display(self._board.drawing(Display().columns or 79), screen_only=True, newline=False)
+
+    def _clear(self) -> None:
+        if self._terminal:
+            self._board.leave()
+            Display().display(waiting.CLEAR, screen_only=True, newline=False)
+
+
+def on_terminal(proc: str = "/proc") -> bool:
+    """Whether what Ansible displays goes to a terminal that can redraw.
+
+    A worker of ansible-core 2.19 and later has no stdout of its own: its parent's counts.
+    """
+    if os.environ.get("TERM", "dumb") == "dumb" or os.environ.get("CI"):
+        return False
+    if os.isatty(1):
+        return True
+    try:
+        return os.readlink(f"{proc}/{os.getppid()}/fd/1").startswith(("/dev/pts/", "/dev/tty"))
+    except OSError:
+        return False

@@ -183,7 +183,10 @@ def _phase(service: Service, state: UnitState, lines: Sequence[str], health: str
     if service.role == "router":
         return "waiting for its workers" if health.startswith("503") else "starting"
     # It answers, only not yet with 200.
-    return "warming up" if health.startswith("503") else engine_log.phase(lines)
+    phase = "warming up" if health.startswith("503") else engine_log.phase(lines)
+    # The bar of the shards reaches the journal at its end only: it is one line to it.
+    gigabytes = systemd.read_bytes(state.cgroup) // 10**9 if phase == "loading" else 0
+    return f"{phase} ({gigabytes} GB read)" if gigabytes else phase
 
 
 def journal(state: UnitState, count: int, ask: Run = run, all_runs: bool = False) -> list[str]:

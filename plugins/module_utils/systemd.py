@@ -136,6 +136,20 @@ def processes(cgroup: str, mounts: Sequence[str] = ("/sys/fs/cgroup", "/sys/fs/c
     return sorted(set(found))
 
 
+def read_bytes(cgroup: str, proc: str = "/proc") -> int:
+    """Bytes that the processes of a control group have read, from files, pipes or page faults, as far as they tell."""
+    total = 0
+    for pid in processes(cgroup):
+        try:
+            with open(f"{proc}/{pid}/io", encoding="ascii") as stream:
+                told = dict(line.split(": ") for line in stream)
+        except (OSError, ValueError):
+            continue
+        # What is mapped into memory shows in the second only, what comes from the page cache in the first only.
+        total += max(int(told.get("rchar", 0)), int(told.get("read_bytes", 0)))
+    return total
+
+
 def launch_of(state: UnitState, proc: str = "/proc") -> str | None:
     """The digest that the running service was started with; None when nothing runs, or no process tells.
 

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +60,98 @@ class Progress:
 def _kind(phase: str) -> str:
     """A phase without its details: their first words differ."""
     return phase.partition(" ")[0]
+
+
+_PROGRESS = ("starting", "waiting", "loading", "loaded", "capturing", "warming", "ready")
+_MOST_LINES = 20
+_FRESH_SECONDS = 1.0
+
+CLEAR = "\033[J"
+"""Erases from the cursor to the end of the screen."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """The hosts that wait together, as one table that is drawn in place. Each worker leaves its host's part in a
+    directory; the first of those that still wait draws.
+    """
+
+    directory: Path
+
+    def put(self, host: str, statuses: Sequence[Mapping[str, Any]], seconds: float, *, done: bool) -> None:
+        """Leave this host's part. The file appears whole."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = {
+            "host": host,
+            "done": done,
+            "services": [{"unit": one["unit"], "phase": one["phase"], "seconds": seconds} for one in statuses],
+        }
+        before = self._read(self._path(host)) or {"services": []}
+        since = {one["unit"]: one["seconds"] for one in before["services"] if one["phase"] == "ready"}
+        for one in part["services"]:  # type: ignore[attr-defined]
+            if one["phase"] == "ready":
+                one["seconds"] = since.get(one["unit"], seconds)
+        descriptor, name = tempfile.mkstemp(dir=self.directory, prefix=".")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump(part, stream)
+        os.replace(name, self._path(host))
+
+    def parts(self) -> list[dict[str, Any]]:
+        """Every host's part, by name."""
+        found = [self._read(path) for path in self.directory.glob("board-*.json")]
+        return sorted((one for one in found if one is not None), key=lambda one: str(one["host"]))
+
+    def draws(self, host: str, now: float) -> bool:
+        """Whether this host's worker draws: the first that waits, unless one has just left the screen to Ansible."""
+        waiting = [one["host"] for one in self.parts() if not one["done"]]
+        return waiting[:1] == [host] and now - self._left() > _FRESH_SECONDS
+
+    def leave(self) -> None:
+        """The screen is Ansible's for a moment: a result is about to be printed."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.directory / "left").touch()
+
+    def _left(self) -> float:
+        try:
+            return (self.directory / "left").stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+
+    def lines(self, columns: int) -> list[str]:
+        """The table: who is ready first, the slowest last."""
+        rows = [(one["host"], *service.values()) for one in self.parts() for service in one["services"]]
+        rows.sort(key=lambda row: (-_reached(row[2]), row[3], row[0]))
+        ready = sum(1 for row in rows if row[2] == "ready")
+        shown = rows[-_MOST_LINES:]
+        width = max((len(row[0]) for row in shown), default=0)
+        units = max((len(row[1]) for row in shown), default=0)
+        lines = [f"{ready} of {len(rows)} services are ready"]
+        lines += [
+            f"  {host:{width}}  {unit:{units}}  {phase} ({duration(seconds)})" for host, unit, phase, seconds in shown
+        ]
+        return [line[:columns] for line in lines]
+
+    def drawing(self, columns: int) -> str:
+        """What a terminal is sent: the table, and the cursor back to its begin, so that what comes next replaces it."""
+        lines = self.lines(columns)
+        return CLEAR + "\n".join(lines) + f"\n\033[{len(lines)}A\r"
+
+    def _path(self, host: str) -> Path:
+        return self.directory / f"board-{hashlib.sha256(host.encode()).hexdigest()[:16]}.json"
+
+    def _read(self, path: Path) -> dict[str, Any] | None:
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+
+
+def _reached(phase: str) -> float:
+    """How far a phase is, for sorting only."""
+    kind = _kind(phase)
+    step = float(_PROGRESS.index(kind)) if kind in _PROGRESS else -1.0
+    count = re.search(r"(\d+)/(\d+)", phase)
+    return step + (int(count[1]) / (int(count[2]) + 1) if count else 0.0)
 
 
 @dataclass(frozen=True)

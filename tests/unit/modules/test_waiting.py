@@ -198,3 +198,67 @@ def test_check_mode_and_hosts_without_services_wait_for_nothing(tmp_path):
     assert (result["skipped"], action.asked) == (True, [])
     result, action = wait([[status()]], tmp_path, roles=["router"])
     assert (result["msg"], action.asked) == ("there is nothing to wait for on this host", [])
+
+
+def board_of(tmp_path: Path, **phases: str) -> waiting.Board:
+    board = waiting.Board(tmp_path / "board")
+    for seconds, (host, phase) in enumerate(phases.items()):
+        board.put(host, [status(phase)], 10.0 * seconds, done=phase == "ready")
+    return board
+
+
+def test_the_table_has_the_slowest_last(tmp_path):
+    board = board_of(tmp_path, p1="starting", d1="loading 70/163 shards", d2="loading 9/163 shards", p2="ready")
+    assert board.lines(79) == [
+        "1 of 4 services are ready",
+        "  p2  sglang-decode  ready (30 s)",
+        "  d1  sglang-decode  loading 70/163 shards (10 s)",
+        "  d2  sglang-decode  loading 9/163 shards (20 s)",
+        "  p1  sglang-decode  starting (0 s)",
+    ]
+    assert all(len(line) <= 20 for line in board.lines(20))
+
+
+def test_the_table_keeps_when_a_service_became_ready(tmp_path):
+    board = board_of(tmp_path, p1="ready")
+    board.put("p1", [status("ready")], 99.0, done=True)
+    assert board.lines(79)[1] == "  p1  sglang-decode  ready (0 s)"
+
+
+def test_one_worker_draws_and_leaves_the_screen_to_results(tmp_path):
+    board = board_of(tmp_path, p1="ready", p2="loading", d1="loading")
+    assert [host for host in ("p1", "p2", "d1") if board.draws(host, 2e9)] == ["d1"]
+    board.leave()
+    assert not any(board.draws(host, (tmp_path / "board" / "left").stat().st_mtime) for host in ("p2", "d1"))
+
+
+def test_a_drawing_is_replaced_by_the_next_one(tmp_path):
+    drawing = board_of(tmp_path, p1="loading").drawing(79)
+    assert drawing.startswith(waiting.CLEAR)
+    assert drawing.endswith("\n\033[2A\r")
+    assert drawing.count("\n") == 2
+
+
+def test_nothing_is_drawn_where_there_is_no_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / str(wait_ready.os.getppid()) / "fd").mkdir(parents=True)
+    link = tmp_path / str(wait_ready.os.getppid()) / "fd" / "1"
+    monkeypatch.setattr(wait_ready.os, "isatty", lambda number: False)
+    link.symlink_to("/tmp/a-log")
+    assert not wait_ready.on_terminal(str(tmp_path))
+    link.unlink()
+    link.symlink_to("/dev/pts/3")
+    assert wait_ready.on_terminal(str(tmp_path))
+    monkeypatch.setenv("TERM", "dumb")
+    assert not wait_ready.on_terminal(str(tmp_path))
+
+
+@pytest.mark.usefixtures("clock")
+def test_on_a_terminal_the_table_is_drawn_and_cleared(tmp_path, lines, monkeypatch):
+    monkeypatch.setattr(wait_ready, "on_terminal", lambda: True)
+    monkeypatch.setattr(wait_ready.time, "time", lambda: 1e12, raising=False)
+    wait([[status("loading")], [status("ready")]], tmp_path)
+    drawn = [line for line in lines if "\033" in line]
+    assert "loading" in drawn[0]
+    assert drawn[-1] == waiting.CLEAR
