@@ -135,7 +135,13 @@ def run_all(blocks: Sequence[Block]) -> tuple[list[tuple[Block, Run]], list[Note
             why = f"it is taken to run in the same shell as the block in line {block.code.line}"
             notes.append(Note(each.code.line, "a block that starts nothing", why))
         scripts = [*(each.script for each in preparations), block.script]
-        runs.append((block, run(scripts, before)))
+        try:
+            runs.append((block, run(scripts, before)))
+        except RecipeError as wrong:
+            if block.kind != "aside":
+                raise
+            notes.append(Note(wrong.line, wrong.what, "the block starts and sets nothing that a recipe has", "warning"))
+            continue
         before = [*before, *(each.script for each in preparations), block.script]
     for each in pending:
         runs.append((each, run([each.script], before)))

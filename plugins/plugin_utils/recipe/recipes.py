@@ -141,6 +141,9 @@ def _benchmark(launches: Sequence[Launch], places: Places, paths: Paths) -> tupl
         Note(line, "a second benchmark", f"a profile has one; the one in line {found[0].line} is taken", "warning")
         for line in list(lines)[1:]
     ]
+    again = [launch for launch in found[1:] if launch.line == found[0].line and launch.host == found[0].host]
+    if any([word.text for word in launch.words] != [word.text for word in found[0].words] for launch in again):
+        notes.append(Note(found[0].line, "the benchmark runs several times", "its first run is taken", "warning"))
     options, said = op.parse(found[0], None)
     member = Member(found[0], None, 0, 0)
     within = Places({**places.members, "benchmark": (member,)}, places.placeholders)
@@ -185,7 +188,8 @@ def _doubts(text: RecipeText, seated: Mapping[str, Seated]) -> list[Note]:
             instances * _npus(seats) for seats, (_, instances, _) in zip(seated.values(), topology(seated), strict=True)
         )
         if int(cards) not in (nodes * _CARDS_OF_A_NODE, npus // _NPUS_OF_A_CARD):
-            what = f"the facts say {cards} cards, the commands use {npus} NPUs on {nodes} nodes"
+            on = "1 node" if nodes == 1 else f"{nodes} nodes"
+            what = f"the facts say {cards} cards, the commands use {npus} NPUs on {on}"
             notes.append(Note(text.line, what, "the commands are taken", "warning"))
     return notes
 

@@ -123,3 +123,21 @@ def test_blocks_outside_of_recipes_and_of_other_languages_are_said() -> None:
     assert "export EARLY: 'page' starts no server" in texts
     assert "--not-shell: the block is no shell" in texts
     assert "--spoken-of: it is mentioned in the page's prose" in texts
+
+
+def test_what_a_block_beside_the_recipe_does_is_said() -> None:
+    text = block(LAUNCH) + "```bash\npython3 evaluate.py --shots 5\n```\n"
+    (profile,) = imported(text).profiles
+    assert profile.data["benchmark"] is None
+    expected = (
+        "'python3 evaluate.py --shots 5' starts no module (python3 -m module): "
+        "the block starts and sets nothing that a recipe has"
+    )
+    assert (11, "warning", expected) in said(profile)
+
+
+def test_a_benchmark_in_a_loop_is_taken_once() -> None:
+    bench = "for c in 1 2; do python3 -m sglang.bench_serving --max-concurrency $c; done"
+    (profile,) = imported(block(LAUNCH) + f"```bash\n{bench}\n```\n").profiles
+    assert profile.data["benchmark"]["args"] == {"max-concurrency": 1}
+    assert (11, "warning", "the benchmark runs several times: its first run is taken") in said(profile)
