@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from flips import Flip, edit, read
+from long.flips import Flip, edit, read
 from on_hosts.hosts import LabHost
 
 Service = Mapping[str, Any]

@@ -1,17 +1,11 @@
 # Copyright: (c) 2026, ascend.sglang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Modules that the long tests share, and the table of what became of each flip."""
+"""The table of what became of each flip."""
 
 from __future__ import annotations
 
-import pathlib
-import sys
-
 import pytest
-
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from clusters import Cluster
-from flips import Flip, Place, flips
+from long.clusters import Cluster
+from long.flips import Flip, Place, flips
 from on_hosts import hosts, playbooks
 
 # Quick, and impatient where the real engine would wait for minutes.

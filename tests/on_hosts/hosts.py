@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -91,7 +92,7 @@ def booted(
     engine's, in the hosts' own file, which is read again when it changes.
     """
     hosts = {name: LabHost(name, f"{lab}-{name}", number) for name, number in numbers.items()}
-    with _ended_in_order():
+    with _ended_in_order(), _alone(lab):
         # What an earlier run left when it was killed.
         _labhosts("down", *(host.lab for host in hosts.values()))
         try:
@@ -108,6 +109,15 @@ def booted(
 def set_knobs(host: LabHost, knobs: Mapping[str, Any]) -> None:
     """What the host's stand-in engines are to do, in place of what was set before."""
     host.write("/etc/stand-in.json", json.dumps(knobs))
+
+
+@contextlib.contextmanager
+def _alone(lab: str) -> Iterator[None]:
+    """A second run of the same tests on this machine waits: it would take the first one's hosts for left over."""
+    _labhosts("image")
+    with (ROOT / "cache" / f".tests-{lab}").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager

@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a deployment waits for and for how long, what it keeps secret, and what a later one leaves alone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from deploy.three_hosts import KEY
+from on_hosts import playbooks, state
+
+# A service with another value starts anew, whatever was deployed before.
+OTHER = {"max-running-requests": 8}
+OUT_OF_MEMORY = "RuntimeError: NPU out of memory. Tried to allocate 1.50 GiB (NPU 0; 60.96 GiB total capacity)"
+
+
+def test_a_death_ends_the_wait_at_once_on_all_hosts(lab, fresh):
+    lab.set_knobs(p1={"load_seconds": 300}, d1={"crash_at": "load", "crash_line": OUT_OF_MEMORY})
+    inventory = lab.inventory(sglang_prefill_args=OTHER, sglang_decode_args=OTHER, sglang_ready_timeout=250)
+    began = time.monotonic()
+    run = playbooks.run("deploy", inventory).refused()
+    assert time.monotonic() - began < 120
+    run.said(
+        "sglang-decode on d1 died",
+        "HBM exhausted",
+        OUT_OF_MEMORY,
+        "Last lines of its log",
+        "journalctl -u sglang-decode",
+    )
+    run.said("stopped waiting for sglang-prefill", "because sglang-decode on d1 died")
+    # The router is not started for servers that are not there.
+    assert lab["p1"].run("systemctl is-enabled sglang-router 2>/dev/null || :").strip() == ""
+
+
+def test_a_limit_that_passes_says_so_and_leaves_the_service_running(lab, fresh):
+    lab.set_knobs(p1={"load_seconds": 300})
+    run = playbooks.run("deploy", lab.inventory(sglang_prefill_args=OTHER, sglang_ready_timeout=2)).refused()
+    run.said("sglang-prefill on p1 is not ready after 2 s: loading", "left running", "sglang_ready_timeout, now 2 s")
+    assert lab["p1"].run("systemctl is-active sglang-prefill").strip() == "active"
+
+
+def test_the_entrance_wants_the_key(deployed):
+    assert deployed.ask(KEY) == 200
+    assert deployed.ask("another") == 401
+
+
+PRINTABLE = "tr -c '[:print:]' '\\n'"
+PLACES = {
+    "the journal": f"journalctl --all --output=export | {PRINTABLE}",
+    "a command line": f"cat /proc/[0-9]*/cmdline 2>/dev/null | {PRINTABLE}",
+    "an environment": f"cat /proc/[0-9]*/environ 2>/dev/null | {PRINTABLE}",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_key_is_not_in(deployed, place):
+    for name, text in deployed.lab.everywhere(PLACES[place]).items():
+        assert len(text) > 1000, name
+        assert KEY not in text, name
+
+
+def test_the_key_is_not_in_what_was_said_nor_in_the_plan(deployed):
+    assert KEY not in deployed.run.output
+    files = sorted(deployed.plan_folder.iterdir())
+    assert [path.name for path in files] == ["plan.json", "plan.md"]
+    assert not [path for path in files if KEY in path.read_text()]
+
+
+# Looks into every file that was written since the host was made.
+FIND_KEY = """
+cat >/run/key
+find / /run /dev/shm -xdev -type f -newer /root/.ssh/authorized_keys ! -path /run/key -exec grep -lF -f /run/key {} + |
+  xargs -r stat -c '%n %a %U'
+rm /run/key
+"""
+
+
+def test_the_key_is_in_no_file_but_the_secrets(deployed):
+    for name, host in deployed.lab.hosts.items():
+        units = [one["unit"] for one in deployed.plan["services"] if one["host"] == name]
+        found = host.run(FIND_KEY, f"{KEY}\n").splitlines()
+        assert sorted(found) == sorted(f"/etc/ascend-sglang/{unit}/secrets.env 600 root" for unit in units)
+
+
+def test_a_second_deployment_touches_nothing(deployed):
+    before, running = deployed.lab.exact(), deployed.show("InvocationID,MainPID,NRestarts")
+    run = playbooks.run("deploy", deployed.inventory).passed()
+    assert run.count("changed") == 0
+    assert state.differences(before, deployed.lab.exact()) == []
+    assert deployed.show("InvocationID,MainPID,NRestarts") == running
+
+
+def test_a_limit_that_parts_what_restarts_together_is_refused(deployed):
+    before = deployed.lab.exact()
+    inventory = deployed.lab.inventory(sglang_api_key=KEY, sglang_prefill_args=OTHER)
+    playbooks.run("deploy", inventory, "--limit", "p1").refused().said("sglang-prefill on p1", "p2, d1", "--limit")
+    assert state.differences(before, deployed.lab.exact()) == []
+
+
+@pytest.mark.parametrize(("host", "setting"), [("d1", "sglang_decode_args"), ("p2", "sglang_prefill_args")])
+def test_a_limit_applies_to_its_hosts_only_and_moves_nothing(deployed, host, setting):
+    (unit,) = (one["unit"] for one in deployed.plan["services"] if one["host"] == host)
+    read = f"cat /etc/ascend-sglang/{unit}/launch.sh"
+    before, script = deployed.lab.exact(), deployed.lab[host].run(read)
+    inventory = deployed.lab.inventory(sglang_api_key=KEY, **{setting: OTHER})
+    run = playbooks.run("deploy", inventory, "--limit", host).passed()
+    assert list(run.recap) == [host]
+    assert {line.partition(":")[0] for line in state.differences(before, deployed.lab.exact())} == {host}
+    # Its rank, ports and URLs are those that it had among all hosts.
+    changed = state.differences({host: script.splitlines()}, {host: deployed.lab[host].run(read).splitlines()})
+    assert len(changed) == 2
+    assert all("--max-running-requests" in line for line in changed)
