@@ -307,7 +307,7 @@ def test_the_filters_are_the_same_compiler(playbook, tmp_path):
 def test_a_filter_fails_with_its_name_and_the_errors(playbook, tmp_path):
     calls = {
         "groups | ascend.sglang.services(hostvars, 'nope')": "services: sglang_profile: there is no profile 'nope'",
-        "groups | ascend.sglang.topology(5)": "topology: expected `groups | ascend.sglang.topology(hostvars)`, not dict",
+        "groups | ascend.sglang.topology(5)": "topology: expected `groups | ascend.sglang.topology(hostvars)`, not ",
         "groups | ascend.sglang.topology(hostvars)": "topology: host p1, sglang_npus: a whole number is needed, not",
         "groups | ascend.sglang.node_ranks(bad)": "node_ranks: expected `groups | ascend.sglang.node_ranks(hostvars)`",
     }
