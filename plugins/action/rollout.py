@@ -17,10 +17,12 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import (
     restarts,
     whole,
 )
+from ansible_collections.ascend.sglang.plugins.plugin_utils.rollback import services_after
 from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
     Running,
     announce,
     as_dicts,
+    change_of,
     waves,
     workers,
 )
@@ -44,9 +46,11 @@ class ActionModule(ActionBase):
                 "facts": {"type": "str", "required": True},
                 "router": {"type": "str", "required": True},
                 "roles": {"type": "list", "elements": "str", "default": []},
+                "history": {"type": "str"},
                 "instances": {"type": "list", "elements": "str", "default": []},
             },
-            required_together=[("services", "register")],
+            mutually_exclusive=[("services", "history")],
+            required_by={"services": ["register"], "history": ["register"]},
         )
         facts = {host: told["facts"] for host, told in self._answers(variables, arguments["facts"], "facts").items()}
         try:
@@ -70,18 +74,23 @@ class ActionModule(ActionBase):
             "lines": lines(services, units, also),
             "waves": as_dicts(found, services, units, now),
             "order": announce(found),
+            "change": change_of(services),
             "workers": workers(one for own in ready.values() for one in own),
         }
 
     def _change(
         self, variables: dict[str, Any], arguments: dict[str, Any], facts: dict[str, Any]
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """The services, and what would become of them: by the plan and the hosts' check, or by the selection."""
-        if arguments.get("services") is not None:
-            services: Any = plain(arguments["services"])
+        """The services, and what would become of them: by the plan or the hosts' history, or by the selection."""
+        if arguments.get("register"):
             # A host outside of --limit has not been asked.
             answers = self._answers(variables, arguments["register"], "units")
-            return services, {host: told["units"] for host, told in answers.items()}
+            units = {host: told["units"] for host, told in answers.items()}
+            if arguments.get("history"):
+                kept = self._answers(variables, arguments["history"], "units")
+                return services_after({host: told["units"] for host, told in kept.items()}), units
+            planned: Any = plain(arguments["services"])
+            return planned, units
         services = on_disk.services(facts)
         chosen = on_disk.chosen(services, arguments["roles"], arguments["instances"])
         return services, on_disk.states(facts, chosen, "a restart was asked for")

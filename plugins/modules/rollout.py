@@ -18,7 +18,8 @@ description:
   - The result is a list of waves. What serves nobody starts first, all at once. What serves restarts one instance
     after the other, out of the router meanwhile, where others of its role can answer. The router comes last, and only
     when it changes itself.
-  - Without O(services) it goes by what is on the hosts, and restarts what O(roles) and O(instances) name.
+  - With neither O(services) nor O(history) it goes by what is on the hosts, and restarts what O(roles) and
+    O(instances) name.
   - Fails where a service outside of C(--limit) would have to restart with one inside of it.
   - Runs on the controller, once for all hosts of the play.
 options:
@@ -28,6 +29,11 @@ options:
     elements: dict
   register:
     description: Name of the variable that the hosts have registered from M(ascend.sglang.service) in check mode.
+    type: str
+  history:
+    description:
+      - Instead of O(services), name of the variable that the hosts have registered from
+        M(ascend.sglang.service_history) with the change that a rollback undoes.
     type: str
   facts:
     description: Name of the variable that they have registered from M(ascend.sglang.host_facts).
@@ -102,6 +108,11 @@ order:
   type: list
   elements: str
   returned: success
+change:
+  description: A name for the change that makes the hosts run O(services), the same for the same plan.
+  type: str
+  returned: success
+  sample: 3f9c1d2a7b60
 workers:
   description: The workers that the router should have, as M(ascend.sglang.router_workers) takes them.
   type: list

@@ -9,6 +9,8 @@ meanwhile, so that others of its role answer. What must restart together is one 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -264,6 +266,11 @@ def worker(head: Service) -> dict[str, Any]:
     """An instance as the router takes it, from the service of its rank 0."""
     ports = head["ports"]
     return {"url": head["url"], "kind": _KINDS[head["role"]], "bootstrap": ports.get("bootstrap")}
+
+
+def change_of(services: Sequence[Service]) -> str:
+    """The name of the change that makes the hosts run these services: the same for the same plan."""
+    return hashlib.sha256(json.dumps(list(services), sort_keys=True).encode()).hexdigest()[:12]
 
 
 def workers(services: Iterable[Service]) -> list[dict[str, Any]]:
