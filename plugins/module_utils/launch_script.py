@@ -14,6 +14,9 @@ import shlex
 from ansible_collections.ascend.sglang.plugins.module_utils import secret_launcher, source_guard
 from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import PlanService, PlanServiceError, Secret
 
+_HOSTS_OWN = re.compile(r"<env:([A-Za-z_][A-Za-z0-9_]*)>")
+"""In a variable: the value that the environment of the starting service has (a page's ``export PATH=/x/bin:$PATH``)."""
+
 _HEADER = """\
 #!/bin/bash
 # Ansible managed (ascend.sglang): the next deployment writes it again.
@@ -53,9 +56,18 @@ def render(service: PlanService, directory: str, cxx_abi: str | None = None) -> 
     if service.unset:
         parts.append("unset " + " ".join(service.unset) + "\n")
     if service.env:
-        parts.append("".join(f"export {name}={shlex.quote(value)}\n" for name, value in service.env))
+        parts.append("".join(f"export {name}={_value(value)}\n" for name, value in service.env))
     parts.append(_command(service, directory))
     return "\n".join(parts)
+
+
+def _value(text: str) -> str:
+    """A variable's value as bash reads it: what ``<env:NAME>`` in it stands for is the host's own when it starts."""
+    literal = _HOSTS_OWN.split(text)
+    words = [
+        f'"${{{word}:-}}"' if odd % 2 else shlex.quote(word) for odd, word in enumerate(literal) if word or odd % 2
+    ]
+    return "".join(words) or "''"
 
 
 def _command(service: PlanService, directory: str) -> str:

@@ -201,9 +201,8 @@ class Profile:
 
 def load(data: Plain, where: str) -> Profile:
     """The profile in the parsed YAML of the file `where`. Raises CompileError naming every place that does not fit."""
-    _validate(data, where)
-    assert isinstance(data, dict)
-    raw: dict[str, Any] = data
+    raw: Any = data
+    _validate(raw, where)
     host = raw.get("host") or {}
     return Profile(
         name=raw["name"],
@@ -250,7 +249,7 @@ def _benchmark(body: Mapping[str, Any] | None) -> Benchmark | None:
     )
 
 
-def _validate(data: Plain, where: str) -> None:
+def _validate(data: Any, where: str) -> None:
     if JSONSCHEMA_ERROR is not None:
         raise CompileError(
             [
@@ -268,7 +267,6 @@ def _validate(data: Plain, where: str) -> None:
     )
     found = [error("profile", f"{where}, {_path(one.absolute_path)}", _words(one), _SEE) for one in problems]
     if not found:
-        assert isinstance(data, dict)
         found = [error("profile", f"{where}, {place}", what, _SEE) for place, what in _placeholder_problems(data)]
     if found:
         raise CompileError(found)
@@ -292,12 +290,10 @@ def _path(parts: Sequence[object]) -> str:
     return ".".join(str(part) for part in parts) or "top level"
 
 
-def _placeholder_problems(data: Mapping[str, Plain]) -> Iterator[tuple[str, str]]:
+def _placeholder_problems(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(place, what) of every placeholder that is none, or that means nothing where it stands."""
     roles, benchmark = data["roles"], data.get("benchmark")
-    assert isinstance(roles, dict)
     for place, part in (*((("roles", role), roles[role]) for role in roles), (("benchmark",), benchmark)):
-        assert part is None or isinstance(part, dict)
         for name, value in (part or {}).items():
             filled = name in ("env", "args")
             for path, text in _texts(value, (*place, name)):

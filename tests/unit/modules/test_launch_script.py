@@ -88,6 +88,14 @@ def test_python_gets_exactly_argv_and_environment(decode, recorder, tmp_path):
     assert found["env"] == decode["env"]
 
 
+def test_a_variable_may_build_on_the_hosts_own(decode, recorder, tmp_path):
+    decode["argv"][0] = recorder
+    # Exported in the order of their names, so that A is there when B builds on it.
+    decode["env"] = {"A": "my $tools/bin", "B": "/x y:<env:A>:<env:NOT_SET_ANYWHERE>", "PLAIN": "<env:", "NONE": ""}
+    found = recorded(decode, tmp_path)["env"]
+    assert found == {"A": "my $tools/bin", "B": "/x y:my $tools/bin:", "PLAIN": "<env:", "NONE": ""}
+
+
 words = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=12)
 
 
