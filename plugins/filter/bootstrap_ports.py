@@ -13,30 +13,9 @@ author: ascend.sglang contributors (@ascend-sglang)
 description:
   - Compiles the inventory and a profile, and returns the port that each prefill instance's rank 0 serves. The router
     tells it to decode with every request.
-  - Contacts no host. Fails with the errors of the plan, if it has any.
 positional: hostvars, profile
-options:
-  _input:
-    description:
-      - Ansible's C(groups). Hosts keep the order in which the groups have them.
-    type: dict
-    required: true
-  hostvars:
-    description:
-      - Ansible's C(hostvars), with the collection's settings (variables C(sglang_*)) of the hosts.
-    type: dict
-    required: true
-  profile:
-    description:
-      - Name of a profile or family. Not given, the setting C(sglang_profile) of the hosts decides.
-    type: str
-notes:
-  - The result is the same whatever C(--limit) says.
-requirements:
-  - netaddr
-  - jsonschema
-seealso:
-  - module: ascend.sglang.plan
+extends_documentation_fragment:
+  - ascend.sglang.compiled
 """
 
 EXAMPLES = r"""
