@@ -133,7 +133,7 @@ def _npu(first: Sequence[str], second: Sequence[str], physical: bool) -> Npu:
     try:
         card, name = first[0].split(None, 1)
         numbers = [int(text) for text in second[0].split()]
-        used, total = (int(text) for text in _PAIR.findall(second[2])[-1])
+        _memory, (used, total) = ((int(one), int(other)) for one, other in _PAIR.findall(second[2]))
         number = numbers[1] if physical else int(card)
         return Npu(number, int(card), numbers[0], name, first[1], used, total)
     except (ValueError, IndexError):

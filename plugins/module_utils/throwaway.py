@@ -68,16 +68,33 @@ def listen(host: str, wanted: Sequence[Listener], seconds: int, control: str = _
             problems[one.port] = ""
         except OSError as problem:
             problems[one.port] = problem.strerror or str(problem)
-    if sockets and os.fork() == 0:
-        try:
-            _detach([one.fileno() for one, _wanted in sockets], seconds)
-            _serve(host, sockets, control)
-        finally:
-            # Nothing of the caller's may run twice.
-            os._exit(0)
+    if sockets:
+        line = _control(control)
+        if os.fork() == 0:
+            try:
+                kept = [one.fileno() for one, _wanted in sockets]
+                _detach(kept + ([line.fileno()] if line else []), seconds)
+                _serve(host, sockets, line)
+            finally:
+                # Nothing of the caller's may run twice.
+                os._exit(0)
+        if line:
+            line.close()
     for one, _wanted in sockets:
         one.close()
     return problems
+
+
+def _control(name: str) -> socket.socket | None:
+    """What `release` connects to; None where somebody else has the name: then only time ends the listeners early."""
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.bind(name)
+        line.listen(1)
+    except OSError:
+        line.close()
+        return None
+    return line
 
 
 def _open(address: str, port: int) -> socket.socket:
@@ -112,33 +129,29 @@ def _detach(keep: Iterable[int], seconds: int) -> None:
                 os.close(int(name))
 
 
-def _serve(host: str, sockets: Sequence[tuple[socket.socket, Listener]], control: str) -> None:
+def _serve(host: str, sockets: Sequence[tuple[socket.socket, Listener]], line: socket.socket | None) -> None:
     waiting = selectors.DefaultSelector()
     open_ports = {wanted.port: one for one, wanted in sockets}
     left = {wanted.port: set(wanted.expect) for _one, wanted in sockets}
     for port, one in open_ports.items():
         one.setblocking(False)
         waiting.register(one, selectors.EVENT_READ, ("listener", port))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        # Where somebody else has the name, this process ends by itself or by its deadline.
-        with contextlib.suppress(OSError):
-            line.bind(control)
-            line.listen(1)
-            waiting.register(line, selectors.EVENT_READ, ("control", 0))
-        while open_ports:
-            for key, _events in waiting.select():
-                source: Any = key.fileobj
-                kind, port = key.data
-                if kind == "control":
-                    _end(line, open_ports)
-                    return
-                if kind == "listener":
-                    _greet(source, port, host, waiting)
-                    continue
-                left[port].discard(_farewell(source, waiting))
-                if not left[port] and port in open_ports:
-                    waiting.unregister(open_ports[port])
-                    open_ports.pop(port).close()
+    if line:
+        waiting.register(line, selectors.EVENT_READ, ("control", 0))
+    while open_ports:
+        for key, _events in waiting.select():
+            source: Any = key.fileobj
+            kind, port = key.data
+            if kind == "control":
+                _end(source, open_ports)
+                return
+            if kind == "listener":
+                _greet(source, port, host, waiting)
+                continue
+            left[port].discard(_farewell(source, waiting))
+            if not left[port] and port in open_ports:
+                waiting.unregister(open_ports[port])
+                open_ports.pop(port).close()
 
 
 def _end(line: socket.socket, open_ports: Mapping[int, socket.socket]) -> None:

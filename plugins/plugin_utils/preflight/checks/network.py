@@ -127,7 +127,7 @@ def connections(situation: Situation) -> Iterator[Problem]:
 
 @check(
     "routes",
-    explains="Traffic of the services leaves through the interface of the data address. Another one may be slow, or drop "
+    explains="Traffic of the services leaves through the interface of the data address. Another may be slow, or drop "
     "what comes back another way (rp_filter).",
     remedy="Remove that route, or set sglang_data_address to the address that the route belongs to.",
 )
