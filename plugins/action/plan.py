@@ -166,6 +166,12 @@ class ActionModule(ActionBase):
             "resolve": names_to_resolve(compiled.plan, compiled.hosts),
             "addresses": addresses(compiled),
             "questions": self._questions(compiled, asked),
+            "page": {
+                "engine": compiled.choice.profile.engine,
+                "published": dict(compiled.choice.profile.published),
+                "facts": dict(compiled.choice.profile.facts),
+                "instances": {role: one.instances for role, one in compiled.choice.profile.roles.items()},
+            },
             "host_tuning": {
                 "governor": compiled.choice.profile.governor,
                 "sysctl": dict(compiled.choice.profile.sysctl),

@@ -156,6 +156,12 @@ questions:
   description: Host to what the preflight asks it, the option O(ascend.sglang.host_facts#module:preflight).
   type: dict
   returned: success
+page:
+  description:
+    - What the profile says of its recipe page, C(engine) (the SGLang version it was written for), C(published) (the
+      page's figures), C(facts) (its table) and C(instances) (by role).
+  type: dict
+  returned: success
 host_tuning:
   description: The profile's cpufreq governor and kernel parameters.
   type: dict

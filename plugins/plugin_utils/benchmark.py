@@ -5,22 +5,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
+from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
 from ansible_collections.ascend.sglang.plugins.plugin_utils.command import argv, filled, page_side, planned_side
 from ansible_collections.ascend.sglang.plugins.plugin_utils.deviations import Command, Deviation, Reasons, compare
-from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.catalogue import BENCHMARK, Catalogue
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine, EngineError
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error, nearest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import Context
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Benchmark
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT, override_args
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service, Word
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain
 
-# bench_serving's parser is in no engine file: its arguments are spelled as given and not checked.
-_NO_GRAMMAR = Engine(program="sglang.bench_serving", version="", flags=(), env={})
+# Flags that the compiler or the run itself sets, and what to do instead.
+_DERIVED: Mapping[str, str] = {
+    "host": "It is the entrance of the plan; see sglang_router_args.host",
+    "port": "It is the entrance of the plan; see sglang_router_args.port",
+    "base-url": "The benchmark asks the entrance of the plan",
+    "output-file": "The run stores its result in sglang_benchmark_dir",
+    "output-details": "Set sglang_benchmark_details",
+}
+# Datasets that are made up as they are needed: no file plays a part.
+_GENERATED = frozenset({"random-ids", "generated-shared-prefix", "image"})
+_PAGE_DATASET = "sharegpt"
 
 
 @dataclass(frozen=True)
@@ -36,34 +49,83 @@ class PlannedBenchmark:
         return {"host": self.host, "argv": list(self.argv), "env": dict(self.env), "unset": list(self.unset)}
 
 
-def build(
-    benchmark: Benchmark, entrance: Service, *, python: str, paths: Mapping[str, str], api_key: bool
-) -> tuple[PlannedBenchmark, list[Deviation]]:
-    """The benchmark on the entrance's own host, and where it differs from the page's.
+def grammar(engines: Catalogue, version: str) -> Engine:
+    """bench_serving's command line in this SGLang version; without its file arguments are spelled as given."""
+    try:
+        return engines.get(version, BENCHMARK)
+    except EngineError:
+        return Engine(program=BENCHMARK, version=version, flags=(), env={})
 
-    paths: model_path and draft_model_path.
+
+def build(
+    benchmark: Benchmark,
+    entrances: Sequence[Service],
+    services: Sequence[Service],
+    engine: Engine,
+    settings: ClusterSettings,
+    hosts: Sequence[str],
+    *,
+    api_key: bool,
+) -> tuple[PlannedBenchmark, list[Deviation], list[Finding]]:
+    """The benchmark as it is run here, where it differs from the page's, and what is wrong with its settings.
+
+    engine: bench_serving's grammar; hosts: all of the inventory, any of which may run it.
     """
+    wanted = settings.text("sglang_benchmark_host")
+    entrance = next((one for one in entrances if one.host == wanted), entrances[0])
+    findings = list(_host(wanted, entrance, hosts))
     reasons = Reasons()
+    paths = {name: settings.text(f"sglang_{name}") for name in ("model_path", "draft_model_path")}
     fill = Context(texts=paths, addresses={}, lists={})
-    given = filled(benchmark.args, fill, {}, 0)
-    args: dict[str, Plain] = dict(given)
+    page_args = filled(benchmark.args, fill, {}, 0)
+    args, found = override_args(
+        page_args, settings.mapping("sglang_benchmark_args"), engine, "benchmark", reasons, _DERIVED
+    )
+    findings += found
     # bench_serving puts --host into a URL as it is, so an IPv6 address keeps its brackets.
     host, _colon, port = urlsplit(entrance.url).netloc.rpartition(":")
     for name, value in (("host", host), ("port", int(port))):
         if args.get(name) != value:
             args[name] = value
             reasons.note_flag(name, "benchmark-entrance")
+    dataset = settings.text("sglang_benchmark_dataset")
+    if dataset and "dataset-path" not in args and args.get("dataset-name", _PAGE_DATASET) not in _GENERATED:
+        args["dataset-path"] = dataset
+        reasons.note_flag("dataset-path", "override")
+    if "tokenizer" not in args and "model" not in args and _renamed(services):
+        args["tokenizer"] = paths["model_path"]
+        reasons.note_flag("tokenizer", "benchmark-tokenizer")
     unset = tuple(dict.fromkeys((*benchmark.unset, *KEPT_OUT)))
     for name in unset[len(benchmark.unset) :]:
         reasons.note("unset", name, "environment-kept-out")
-    given_env = filled(benchmark.env, fill, {}, 0)
-    env: dict[str, Any] = dict(given_env)
+    page_env = filled(benchmark.env, fill, {}, 0)
+    env: dict[str, Any] = dict(page_env)
     if api_key:
         # bench_serving sends this variable as the bearer token.
         env["OPENAI_API_KEY"] = dict(SECRET_API_KEY)
         reasons.note("env", "OPENAI_API_KEY", "override")
-    page = Command(page_side(given, {}, _NO_GRAMMAR), given_env, benchmark.unset)
-    planned = Command(planned_side(args, _NO_GRAMMAR), env, unset)
-    command = (python, "-m", benchmark.module, *argv(args, _NO_GRAMMAR))
-    deviations = list(compare(page, planned, reasons, host=entrance.host, role="benchmark"))
-    return PlannedBenchmark(entrance.host, command, env, unset), deviations
+    page = Command(page_side(page_args, {}, engine), page_env, benchmark.unset)
+    planned = Command(planned_side(args, engine), env, unset)
+    command = (settings.text("sglang_python"), "-m", benchmark.module, *argv(args, engine))
+    runner = wanted or entrance.host
+    deviations = list(compare(page, planned, reasons, host=runner, role="benchmark"))
+    return PlannedBenchmark(runner, command, env, unset), deviations, findings
+
+
+def _host(wanted: str, entrance: Service, hosts: Sequence[str]) -> Iterator[Finding]:
+    if not wanted or wanted == entrance.host:
+        return
+    where = "sglang_benchmark_host"
+    if wanted not in hosts:
+        yield error("benchmark-host", where, f"{wanted} is no host of the inventory", nearest(wanted, hosts))
+        return
+    address = urlsplit(entrance.url).hostname or ""
+    if addresses.is_loopback(address):
+        what = f"the entrance listens on {address} of {entrance.host}, where {wanted} cannot ask it"
+        do = f"Let it listen on the data address (sglang_{entrance.role}_args.host), or leave {where} out"
+        yield error("benchmark-host", where, what, do)
+
+
+def _renamed(services: Sequence[Service]) -> bool:
+    """Whether clients know the model by another name than its path."""
+    return any("--served-model-name" in one.argv for one in services)

@@ -242,10 +242,17 @@ def _plan(
     )
     planned = None
     if profile.benchmark is not None:
-        planned, differs = benchmark.build(
-            profile.benchmark, plan.entrances[0], python=python, paths=paths, api_key=inputs.api_key
+        planned, differs, findings = benchmark.build(
+            profile.benchmark,
+            plan.entrances,
+            services,
+            benchmark.grammar(inputs.engines, plan.engine),
+            settings,
+            inputs.inventory.groups.get("all", ()),
+            api_key=inputs.api_key,
         )
         deviations += differs
+        found += findings
     found += plan_checks.entrances(services)
     found += plan_checks.hosts(inputs.facts, services, settings, plan.engine, profile.router_engine)
     return Plan(

@@ -42,6 +42,8 @@ REASONS: dict[str, str] = {
     # CANN 8.x, 8.5 and later, and custom prefixes install into different directories.
     "cann-location": "CANN or ATB is installed elsewhere on this host.",
     "benchmark-entrance": "The benchmark asks the entrance of this cluster.",
+    # Read from source: the tokenizer is --tokenizer, else --model, else the first name that /v1/models tells.
+    "benchmark-tokenizer": "Clients know the model by another name than its path, which is where its tokenizer is.",
     "engine-translation": "The SGLang version of this cluster spells it differently than the page's.",
     "override": "A setting of yours.",
 }

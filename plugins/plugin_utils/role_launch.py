@@ -118,7 +118,7 @@ def launch(
         elif spelling.words is not None:
             reasons.note_flag(name, "json-one-argument")
     translated = _in_full(translation.args, engine, reasons)
-    args, found = _override_args(translated, user_args, engine, profile.role, reasons)
+    args, found = override_args(translated, user_args, engine, profile.role, reasons)
     findings += found
     env, found = _override_env(translation.env, user_env, profile.role, reasons)
     findings += found
@@ -169,9 +169,18 @@ def _removes(value: Plain) -> bool:
     return value is None or value is False or value == []
 
 
-def _override_args(
-    args: Mapping[str, Plain], user: Mapping[str, Plain], engine: Engine, role: str, reasons: Reasons
+def override_args(
+    args: Mapping[str, Plain],
+    user: Mapping[str, Plain],
+    engine: Engine,
+    role: str,
+    reasons: Reasons,
+    derived: Mapping[str, str] = _DERIVED_FLAGS,
 ) -> tuple[dict[str, Plain], list[Finding]]:
+    """The arguments with a user's in their place, and what is wrong with those; the reasons are noted.
+
+    derived: flags that the compiler derives -> what to do instead of setting them.
+    """
     result = dict(args)
     findings: list[Finding] = []
     where = f"sglang_{role}_args"
@@ -183,9 +192,9 @@ def _override_args(
         if name in _SECRET_FLAGS:
             do = "Leave it out; the one secret that the collection can pass is sglang_api_key"
             findings.append(error("secret", f"{where}.{given}", "a secret would stand on the command line", do))
-        elif name in _DERIVED_FLAGS and not (name == "api-key" and _removes(value)):
+        elif name in derived and not (name == "api-key" and _removes(value)):
             what = "the compiler derives this flag"
-            findings.append(error("derived", f"{where}.{given}", what, _DERIVED_FLAGS[name]))
+            findings.append(error("derived", f"{where}.{given}", what, derived[name]))
         elif _has_nul(value):
             what = "a NUL character cannot stand on a command line"
             findings.append(error("value", f"{where}.{given}", what, "Take it out"))

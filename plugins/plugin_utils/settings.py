@@ -212,6 +212,64 @@ SETTINGS: tuple[Setting, ...] = (
         secret=True,
     ),
     Setting(
+        "sglang_benchmark_args",
+        "dict",
+        {},
+        "Flags of the benchmark (sglang.bench_serving) that differ from the profile's, written as those of the "
+        "services. Entrance, API key and output are derived.",
+        example="{num-prompts: 64, max-concurrency: 16}",
+    ),
+    Setting(
+        "sglang_benchmark_host",
+        "str",
+        "",
+        "The host of the inventory that runs the benchmark. Empty: the entrance's own. Another one needs an entrance "
+        "that listens on the data address, and SGLang with the model's tokenizer.",
+    ),
+    Setting(
+        "sglang_benchmark_dataset",
+        "str",
+        "",
+        "A file on that host with conversations in ShareGPT's format, from which the dataset `random` takes its texts. "
+        "Empty: bench_serving gets ShareGPT from its hub, which needs the internet.",
+        example="/data/ShareGPT_V3_unfiltered_cleaned_split.json",
+    ),
+    Setting(
+        "sglang_benchmark_details",
+        "bool",
+        True,
+        "Whether the benchmark stores each request's times too, from which the distributions are drawn. Changes "
+        "nothing of what is sent.",
+    ),
+    Setting(
+        "sglang_benchmark_dir",
+        "str",
+        "benchmarks",
+        "Directory on the controller that keeps the results, by profile and plan.",
+    ),
+    Setting(
+        "sglang_benchmark_timeout",
+        "int",
+        7200,
+        "Seconds after which a benchmark that has not finished is ended. The longest of the documented ones take "
+        "about ten minutes at their published figure.",
+        minimum=1,
+    ),
+    Setting(
+        "sglang_benchmark_tolerance",
+        "int",
+        10,
+        "Percent by which a measured figure may be worse than the published one and still pass.",
+        minimum=0,
+    ),
+    Setting(
+        "sglang_benchmark_failed",
+        "int",
+        0,
+        "How many requests of a benchmark may fail in one that passes.",
+        minimum=0,
+    ),
+    Setting(
         "sglang_data_address",
         "str",
         "",

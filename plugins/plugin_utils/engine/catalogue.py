@@ -19,6 +19,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.suggest impor
 
 SERVER = "sglang.launch_server"
 ROUTER = "sglang_router.launch_router"
+BENCHMARK = "sglang.bench_serving"
 
 
 @dataclass(frozen=True)

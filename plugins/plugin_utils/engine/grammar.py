@@ -27,7 +27,11 @@ _BARE_ACTIONS = frozenset({"StoreTrue", "StoreFalse", "StoreConst", "Deprecated"
 # Types whose words are JSON texts. Other JSON flags are plain strings to argparse: an engine file names them.
 _JSON_TYPES = frozenset({"loads", "json_list_type", "parse_cuda_graph_config_arg"})
 
-_PROGRAM_LABELS = {"sglang.launch_server": "SGLang", "sglang_router.launch_router": "sglang-router"}
+_PROGRAM_LABELS = {
+    "sglang.launch_server": "SGLang",
+    "sglang_router.launch_router": "sglang-router",
+    "sglang.bench_serving": "bench_serving of SGLang",
+}
 
 
 class EngineError(ValueError):

@@ -38,7 +38,7 @@ def test_the_collections_own_versions(catalogue):
 
 @pytest.mark.parametrize(("name", "count"), [(OLD, 406), (NEW, 531), (ROUTER_FILE, 98)])
 def test_every_flag_of_a_file_is_a_flag_of_the_engine(catalogue, name, count):
-    loaded = next(each for each in catalogue.engines if name.endswith(f"-{each.version}"))
+    loaded = catalogue.get(raw(name)["version"], raw(name)["program"])
     assert len(loaded.flags) == count
     for flag in raw(name)["flags"]:
         for spelling in flag["names"]:

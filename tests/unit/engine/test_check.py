@@ -12,7 +12,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.problem impor
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from .oracle import NEW, OLD, ROUTER, RefusedError, parser
+from .oracle import NEW, OLD, ROUTER, RefusedError, parser, raw
 
 WHERE = "sglang_decode_args"
 
@@ -241,7 +241,7 @@ VALUES = st.one_of(SCALARS, st.lists(SCALARS.filter(lambda each: not isinstance(
 @pytest.mark.parametrize("version", [OLD, NEW, ROUTER])
 def test_check_agrees_with_the_parser_itself(version, catalogue):
     """For any flag and any value: no error if and only if the program's own parser takes the words."""
-    engine = next(each for each in catalogue.engines if f"-{each.version}" in version)
+    engine = catalogue.get(raw(version)["version"], raw(version)["program"])
     made = parser(version)
     base = ["--model-path", "/m"] if any(flag.required for flag in engine.flags) else []
 
