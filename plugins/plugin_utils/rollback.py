@@ -27,7 +27,12 @@ def change_to_undo(history: History, asked: str) -> str:
         names = ", ".join(sorted({str(entry["change"]) or "(unnamed)" for entry in last}))
         what = f"no unit's last change is {asked}; the last ones are {names}"
         raise CompileError([error("rollback", "change", what, "Undo later changes first, or deploy what you want")])
-    return asked or str(max(last, key=lambda entry: str(entry["at"]))["change"])
+    change = asked or str(max(last, key=lambda entry: str(entry["at"]))["change"])
+    if not change:
+        what = "the last change has no name, so that nobody can tell what belongs to it"
+        do = "Deploy what you want; deploy.yml names its changes, and the roles do where <role>_change is given"
+        raise CompileError([error("rollback", "the hosts", what, do)])
+    return change
 
 
 def lines(history: History, change: str) -> list[str]:

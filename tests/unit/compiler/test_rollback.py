@@ -48,6 +48,13 @@ def test_nothing_to_return_to_is_told(history):
         change_to_undo(history, "")
 
 
+def test_a_change_without_a_name_is_not_undone():
+    history = {**HISTORY, "r1": {"sglang-router": unit(entry("", "2026-11-30T12:00:00Z"))}}
+    with pytest.raises(CompileError, match="the last change has no name"):
+        change_to_undo(history, "")
+    assert change_to_undo(history, "second") == "second"
+
+
 def test_what_it_returns_to_is_told_for_each_unit_of_that_change():
     assert lines(HISTORY, "second") == [
         "d1: sglang-decode as it was before the change of 2026-11-30T11:00:00Z",
