@@ -20,6 +20,7 @@ from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitS
 _JOURNAL_SECONDS = 10.0
 _PHASE_LINES = 400
 _CAUSE_LINES = 1000
+_LINE = 300
 
 Service = Union[PlanService, Watched]
 
@@ -124,7 +125,7 @@ def _one(
         dead=dead,
         ending=state.ending if dead else "",
         cause=cause,
-        log=tuple(lines[-log_lines:]) if log_lines else (),
+        log=tuple(map(_clipped, lines[-log_lines:])) if log_lines else (),
     )
 
 
@@ -134,6 +135,11 @@ def _guard(reply: http_probe.Reply) -> dict[str, object]:
     if reply.status == 200 and isinstance(body, dict):
         return body
     return {"error": f"its guard does not answer ({reply.error or reply.status})"}
+
+
+def _clipped(line: str) -> str:
+    """A line of a log for people: an engine prints all of its settings on one."""
+    return line if len(line) <= _LINE else f"{line[: _LINE - 6]} [...]"
 
 
 def is_dead(state: UnitState) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import http_probe, listeners, readiness
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Answer
-from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import parse
+from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import parse, parse_watched
 
 Answers = dict[str, tuple[int, Any]]
 
@@ -197,3 +197,33 @@ def test_no_answer_is_told_in_words():
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
         assert http_probe.request(url, 2).error == "connection refused"
     assert http_probe.request("http://name.invalid:1", 2).status == 0
+
+
+def test_a_long_line_of_a_log_is_clipped_and_still_searched_for_the_cause(decode):
+    log = "Started SGLang decode\nserver_args=" + "x" * 5000 + " [ZBAL] zbal init failed!\n"
+    status = look(decode, systemd_says(log, ActiveState="failed", SubState="failed", MainPID="0"))
+    assert len(status.log[-1]) == 300
+    assert status.log[-1].endswith("[...]")
+    assert status.dead
+    assert status.cause
+
+
+@pytest.mark.usefixtures("ours")
+def test_a_store_is_ready_when_it_listens(decode):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+        status = look({**decode, "role": "store", "unit": "sglang-x", "url": url}, systemd_says())
+    assert (status.ready, status.phase) == (True, "ready")
+
+
+@pytest.mark.usefixtures("ours")
+def test_details_are_what_the_server_and_its_guard_say(decode):
+    answers = {
+        "/health": (200, None),
+        "/server_info": (200, {"version": "0.5.13.post1", "disaggregation_mode": "null"}),
+    }
+    with server(answers) as url, server({"/": (200, {"phase": "running", "last": ""})}) as guard:
+        watched = parse_watched([{**decode, "unit": "sglang-x", "url": url, "guard": {"url": guard + "/"}}])
+        (status,) = readiness.look(watched, {}, 1.0, 3, systemd_says(), keys={})
+    assert (status.version, status.mode) == ("0.5.13.post1", "mixed")
+    assert status.guard == {"phase": "running", "last": ""}
