@@ -29,7 +29,7 @@ _LOOPBACK = ("127.", "::1")
     "port-busy",
     explains="A server notices a port that is taken only after it has loaded the whole model. Listeners count, our own "
     "services' do not.",
-    remedy="Stop that process, or give the service another port.",
+    remedy="End that process, or give the service another port.",
 )
 def busy(situation: Situation) -> Iterator[Problem]:
     """Nobody else listens on a planned port."""
@@ -40,7 +40,10 @@ def busy(situation: Situation) -> Iterator[Problem]:
             for port, name in _ports(service):
                 for one in foreign:
                     if one["port"] == port and _overlap(str(one["address"]), service, situation.addresses[host]):
-                        yield error(host, f"port {port} ({name} of {service.unit}) is taken by {_owner(one)}")
+                        what = (
+                            f"{service.unit} needs port {port} ({name}), and {_owner(one)} has it on {one['address']}"
+                        )
+                        yield error(host, what)
 
 
 def _ports(service: Service) -> Iterator[tuple[int, str]]:
@@ -57,9 +60,9 @@ def _overlap(listener: str, service: Service, address: str) -> bool:
 
 def _owner(listener: Mapping[str, Any]) -> str:
     if listener["pid"] is None:
-        return f"an unknown process on {listener['address']}"
+        return "an unknown process"
     unit = f", unit {listener['unit']}" if listener["unit"] else ""
-    return f"process {listener['pid']} ({listener['command']}{unit}) on {listener['address']}"
+    return f"process {listener['pid']} ({listener['command']}{unit})"
 
 
 @check(
@@ -134,6 +137,8 @@ def connections(situation: Situation) -> Iterator[Problem]:
 def routes(situation: Situation) -> Iterator[Problem]:
     """The routes to the other hosts lead out of the interface that owns the data address."""
     for host, tried in situation.connections.items():
+        if host not in situation.answers:
+            continue
         interfaces = situation.answers[host]["interfaces"]
         own = _interfaces(interfaces, situation.addresses[host], situation.answers[host].get("resolved") or {})
         other: dict[str, list[str]] = {}
