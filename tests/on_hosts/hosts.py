@@ -21,7 +21,9 @@ from typing import Any
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 LABHOSTS = PROJECT / "tests" / "hosts" / "labhosts"
 ROOT = pathlib.Path(os.environ.get("LABHOSTS_ROOT", "/var/lib/ascend-sglang-test-hosts"))
-SSH_OPTIONS = "-o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+SSH_OPTIONS = (
+    "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+)
 
 # The networks of labhosts, and the hosts' interfaces on them.
 MANAGEMENT_INTERFACE, DATA_INTERFACE = "eth0", "eth1"

@@ -44,7 +44,7 @@ def run(*words):
 
 @pytest.fixture(scope="session")
 def lab():
-    options = "-o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+    options = "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
     return {
         name: testinfra.get_host(
             f"ssh://root@{address}",

@@ -33,7 +33,9 @@ def run_playbook(name: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 def reach(address: str) -> Host:
     """A test host over ssh, with connections that labhosts ends when the host goes."""
-    options = "-o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+    options = (
+        "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+    )
     return testinfra.get_host(
         f"ssh://root@{address}",
         ssh_identity_file=str(LAB / "ssh_key"),

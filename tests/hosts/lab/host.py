@@ -159,7 +159,6 @@ def _fill(host: Host) -> None:
         for net in NETWORKS
     ]
     (folder / "cables").write_text("".join(f"{line}\n" for line in lines))
-    os.mkfifo(folder / "go")
     (folder / "host.json").write_text(json.dumps(asdict(host)))
 
 
@@ -183,15 +182,17 @@ def _power_on(host: Host) -> None:
         supervisor = subprocess.Popen(
             ["unshare", "--mount", "--propagation=private", str(HERE.parent / "power"),
              str(folder), host.name, base, *arguments],
-            stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True, cwd="/",
+            stdin=subprocess.PIPE, stdout=console, stderr=subprocess.STDOUT, text=True, start_new_session=True, cwd="/",
             env={"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "HOSTNAME_INSIDE": host.hostname},
         )  # fmt: skip
     try:
         cgroups.enter(host.name, supervisor.pid)
-        (folder / "go").write_text("go\n")
+        # Into its cgroups first: what it starts before would stay outside.
+        with supervisor.stdin as line:
+            line.write("go\n")
     except OSError as error:
         supervisor.kill()
-        raise LabError(f"{host.name}: cannot put it into its cgroups: {error}") from error
+        raise LabError(f"{host.name} does not start: {error}; its console:\n{_console(host)}") from error
 
 
 def cut(name: str) -> None:
@@ -227,16 +228,19 @@ def _destroy(host: Host) -> None:
 def _hang_up(host: Host) -> None:
     """End the ssh connections that Ansible keeps open to this host."""
     for socket in CONTROL_PATHS.glob(f"{MANAGEMENT.address(host.number)}-*"):
-        subprocess.run(["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "host"], capture_output=True, check=False)
+        subprocess.run(
+            ["ssh", "-F", "none", "-o", f"ControlPath={socket}", "-O", "exit", "host"], capture_output=True, check=False
+        )
         socket.unlink(missing_ok=True)
 
 
 def ssh_command(host: Host) -> list[str]:
     """How to log in, leaving nothing in anyone's known_hosts."""
     return [
-        "ssh", "-i", str(SSH_KEY), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
-        "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=1",
-        f"root@{MANAGEMENT.address(host.number)}",
+        # No one's own configuration; without -F ssh makes ~/.ssh where there is none.
+        "ssh", "-F", "none", "-i", str(SSH_KEY), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes",
+        "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR",
+        "-o", "ConnectTimeout=1", f"root@{MANAGEMENT.address(host.number)}",
     ]  # fmt: skip
 
 

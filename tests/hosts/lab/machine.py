@@ -111,7 +111,7 @@ def _files() -> dict[str, str]:
     watched = [home / ".ssh", home / ".ansible", pathlib.Path("/etc/systemd/nspawn"), pathlib.Path("/var/lib/machines")]
     found = {}
     for top in watched:
-        for path in top.rglob("*"):
+        for path in (*top.parent.glob(top.name), *top.rglob("*")):
             found[str(path)] = _read(path) if path.name == "known_hosts" else "exists"
     for path in ROOT.glob("*"):
         if path != CACHE:
