@@ -66,7 +66,7 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(
             argument_spec={
                 "dest": {"type": "path"},
-                "scope": {"type": "str", "choices": ["plan", "hosts"], "default": "plan"},
+                "scope": {"type": "str", "choices": ["plan", "summary", "hosts"], "default": "plan"},
                 "host_facts": {"type": "str"},
                 "previous": {"type": "dict"},
             }
@@ -85,7 +85,10 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": error_text([*unwritten, *compiled.plan.findings])}
         if errors(compiled.plan.findings):
             return {**result, "failed": True, "changed": changed, "msg": error_text(compiled.plan.findings)}
-        return {**result, "changed": changed, **self._returned(compiled, arguments.get("previous"), variables)}
+        result["changed"] = changed
+        if arguments["scope"] == "summary":
+            return {**result, "note": compiled.choice.note, "summary": summary(compiled.plan, compiled.choice.note)}
+        return {**result, **self._returned(compiled, arguments.get("previous"), variables)}
 
     def _written(self, dest: str | None, files: Mapping[str, str]) -> tuple[bool, list[Finding]]:
         """Whether files are not what they should be, which they are then unless in check mode; and why that failed."""

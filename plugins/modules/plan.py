@@ -28,8 +28,10 @@ options:
   scope:
     description:
       - V(plan) compiles. V(hosts) only says which hosts have which role, whatever the profile.
+      - V(summary) compiles too, and returns only RV(note) and RV(summary). Ansible takes seconds to hand the whole plan
+        of many hosts from task to task; what only reads O(dest) need not wait for it.
     type: str
-    choices: [plan, hosts]
+    choices: [plan, summary, hosts]
     default: plan
   host_facts:
     description:

@@ -25,6 +25,7 @@ class HostVariables(Mapping[str, Mapping[str, Any]]):
         # Not imported above: the compiler below works, and is tested, without Ansible.
         self._templar = importlib.import_module("ansible.template").Templar
         self._loader = loader
+        self._known: dict[str, _Evaluated] = {}
 
     def raw(self, host: str) -> Mapping[str, Any]:
         """The variables of a host as they are written."""
@@ -32,8 +33,11 @@ class HostVariables(Mapping[str, Mapping[str, Any]]):
         return found
 
     def __getitem__(self, host: str) -> Mapping[str, Any]:
-        raw = self.raw(host)
-        return _Evaluated(raw, self._templar(self._loader, variables={**raw, "hostvars": self._hostvars}))
+        if host not in self._known:
+            raw = self.raw(host)
+            templar = self._templar(self._loader, variables={**raw, "hostvars": self._hostvars})
+            self._known[host] = _Evaluated(raw, templar)
+        return self._known[host]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._hostvars)
