@@ -23,6 +23,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
     announce,
     as_dicts,
     change_of,
+    strangers,
     waves,
     workers,
 )
@@ -62,8 +63,10 @@ class ActionModule(ActionBase):
         if problems:
             return {**result, "failed": True, "msg": error_text(problems)}
         listed = self._answers(variables, arguments["router"], "results").values()
-        supported = any(told.get("supported") for one in listed for told in one["results"])
-        now = Running(on_disk.urls(facts), supported)
+        routers = [told for one in listed for told in one["results"] if "supported" in told]
+        now = Running(on_disk.urls(facts), any(told["supported"] for told in routers))
+        for finding in strangers((one for told in routers for one in told["workers"]), services, now):
+            self._display.warning(str(finding))
         found = waves(services, units, also, now)
         ready = whole(services, units)
         return {

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, warning
 from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import NEW_PROCESS, halts, whole
 
 Service = Mapping[str, Any]
@@ -276,6 +277,22 @@ def change_of(services: Sequence[Service]) -> str:
 def workers(services: Iterable[Service]) -> list[dict[str, Any]]:
     """All instances as a router should have them."""
     return [worker(one) for one in services if one["rank"] == 0 and one["role"] in _KINDS]
+
+
+def strangers(listed: Iterable[Mapping[str, Any]], services: Iterable[Service], now: Running) -> list[Finding]:
+    """Warnings about workers of the router that neither the plan nor any host that was asked knows."""
+    known = {one["url"] for one in services} | {url for own in now.urls.values() for url in own.values()}
+    return [
+        warning(
+            "router-worker",
+            "router",
+            f"it has the worker {one['url']}, which is neither in the plan nor on a host that was asked. A host that left "
+            "the inventory goes on running its services, at boot too",
+            "Stop or remove them with the inventory that has the host, or add it to --limit",
+        )
+        for one in listed
+        if one["url"] not in known
+    ]
 
 
 def announce(found: Sequence[Wave]) -> list[str]:

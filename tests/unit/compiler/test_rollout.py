@@ -17,6 +17,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
     Wave,
     announce,
     as_dicts,
+    strangers,
     waves,
     workers,
 )
@@ -202,6 +203,13 @@ def test_people_are_told_the_order_and_what_they_lose():
     lines = announce(roll(own, units_of(own, p1="restart")))
     assert lines[0] == "1. prefill-0, prefill-1, decode-0 and decode-1"
     assert lines[1].startswith("   INTERRUPTION: prefill-0 holds the store")
+
+
+def test_a_worker_that_nobody_knows_is_told():
+    own = cluster()
+    listed = [{"url": one["url"]} for one in own] + [{"url": "http://192.0.2.98:1"}, {"url": "http://192.0.2.99:8001"}]
+    (told,) = strangers(listed, own, Running({"d2": {"sglang-decode-1": "http://192.0.2.98:1"}}, True))
+    assert "the worker http://192.0.2.99:8001, which is neither in the plan" in str(told)
 
 
 def test_the_workers_of_a_router():
