@@ -286,8 +286,8 @@ def strangers(listed: Iterable[Mapping[str, Any]], services: Iterable[Service], 
         warning(
             "router-worker",
             "router",
-            f"it has the worker {one['url']}, which is neither in the plan nor on a host that was asked. A host that left "
-            "the inventory goes on running its services, at boot too",
+            f"it has the worker {one['url']}, which is neither in the plan nor on a host that was asked. A host that "
+            "left the inventory goes on running its services, at boot too",
             "Stop or remove them with the inventory that has the host, or add it to --limit",
         )
         for one in listed
