@@ -51,8 +51,10 @@ class ActionModule(PlanAction):
         for line in report.text(lines):
             self._display.display(line)
         content = report.as_dict(lines, situation.hosts, registry.explained())
-        files["preflight.json"] = report.as_json(content)
         changed, unwritten = self._written(arguments.get("dest"), files)
+        # What is found differs from run to run, as a log does: that is no change.
+        _differs, more = self._written(arguments.get("dest"), {"preflight.json": report.as_json(content)})
+        unwritten += [] if unwritten else more
         found = [*unwritten, *of_plan, *registry.findings(outcomes)]
         if errors(found):
             return {**result, "failed": True, "changed": changed, "msg": error_text(found)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import targets_by_host
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import starting, targets_by_host
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
@@ -40,5 +40,6 @@ class ActionModule(ActionBase):
         answers: Any = {host: variables["hostvars"][host].get(arguments["host_facts"]) for host in hosts}
         facts = {host: plain(answer["facts"]) for host, answer in answers.items() if answer and "facts" in answer}
         wanted = () if "connections" in arguments["skip"] else edges(services)
-        targets = targets_by_host(wanted, facts, addresses, running=arguments["running"])
+        sources = set(hosts) if arguments["running"] else starting(services, facts)
+        targets = targets_by_host(wanted, facts, addresses, sources)
         return {**result, "changed": False, "targets": {host: targets.get(host, []) for host in hosts}}

@@ -71,7 +71,8 @@ options:
         elements: str
         default: []
       listen:
-        description: Throw-away listeners. A port on which one of this collection's services listens is left to it.
+        description:
+          - Throw-away listeners. A port of a service that runs, or is about to, is left to it.
         type: list
         elements: dict
         default: []
@@ -83,6 +84,14 @@ options:
           port:
             description: The port.
             type: int
+            required: true
+          unit:
+            description: The service that is to listen there.
+            type: str
+            required: true
+          lasting:
+            description: Whether it listens there all the time that it runs, and the unit file says so.
+            type: bool
             required: true
           expect:
             description: Names of the hosts that will come.
@@ -252,6 +261,8 @@ def argument_spec() -> dict[str, Any]:
                     "options": {
                         "address": {"type": "str", "required": True},
                         "port": {"type": "int", "required": True},
+                        "unit": {"type": "str", "required": True},
+                        "lasting": {"type": "bool", "required": True},
                         "expect": {"type": "list", "elements": "str", "required": True},
                     },
                 },
@@ -352,15 +363,19 @@ def look_for_preflight(asked: dict[str, Any], pool: ThreadPoolExecutor) -> dict[
     }
 
 
-def start_listeners(asked: dict[str, Any], there: list[listeners.Listener], units: dict[str, Any]) -> dict[int, str]:
-    """Throw-away listeners where none of our own services listens; by port why there is none, or an empty text."""
-    own = {one.port for one in there if one.unit in units}
-    wanted = [
-        throwaway.Listener(one["address"], one["port"], tuple(one["expect"]))
-        for one in asked["listen"]
-        if one["port"] not in own
-    ]
-    return throwaway.listen(asked["name"], wanted, asked["seconds"])
+def start_listeners(asked: dict[str, Any], units: dict[str, Any]) -> dict[int, str]:
+    """Throw-away listeners where no service of ours is in the way; by port why there is none, or an empty text."""
+    wanted = [one for one in asked["listen"] if not in_use(one, units)]
+    listeners = [throwaway.Listener(one["address"], one["port"], tuple(one["expect"])) for one in wanted]
+    return throwaway.listen(asked["name"], listeners, asked["seconds"])
+
+
+def in_use(wanted: dict[str, Any], units: dict[str, Any]) -> bool:
+    """Whether a service that runs, or is about to, has the port. One that loads its model has not opened it yet."""
+    unit = units.get(wanted["unit"])
+    if unit is None or unit["active"] not in ("active", "activating", "deactivating", "reloading"):
+        return False
+    return not wanted["lasting"] or wanted["port"] in unit["ports"].values()
 
 
 def main() -> None:
@@ -405,7 +420,7 @@ def main() -> None:
             if asked:
                 facts["preflight"] = {name: result() for name, result in more.items()}
         if asked:
-            facts["preflight"]["throwaway"] = start_listeners(asked, there, facts["units"])
+            facts["preflight"]["throwaway"] = start_listeners(asked, facts["units"])
     except (OSError, systemd.SystemdError) as error:
         module.fail_json(msg=f"cannot look at this host: {error}")
     module.exit_json(changed=False, facts=facts)

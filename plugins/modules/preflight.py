@@ -34,7 +34,7 @@ options:
     type: dict
 attributes:
   check_mode:
-    description: In check mode nothing is written; RV(changed) says whether it would have been.
+    description: In check mode nothing is written; RV(changed) says whether the plan's files would have been.
     support: full
   diff_mode:
     description: No diff is returned.

@@ -32,7 +32,9 @@ options:
     type: str
     required: true
   running:
-    description: Whether running services are connected to as well.
+    description:
+      - Whether all hosts connect to running services as well. If not, those do of which a service does not run, since
+        it will be started.
     type: bool
     default: true
   skip:

@@ -30,20 +30,12 @@ class HostFacts:
     """Facts of one host.
 
     resolved: addresses that the host's own resolver gives for its data address where that is a name;
-    sources: path of a set_env.sh on the page -> the path found on this host;
-    paths: directories that the plan needs -> whether they exist; python: path of the interpreter, None when missing;
-    problems: what is wrong with CANN and ATB; versions: package name -> version installed for that interpreter;
-    units: unit name -> state of a unit of ours (see restarts.py).
+    sources: path of a set_env.sh on the page -> the path found on this host. What hosts lack is the preflight's.
     """
 
     interfaces: Mapping[str, Interface]
     resolved: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
-    problems: tuple[Finding, ...] = ()
-    paths: Mapping[str, bool] = field(default_factory=dict)
-    python: str | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
-    units: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def owners(self, address: str) -> tuple[Interface, ...]:
         """The interfaces that have this address."""
@@ -56,7 +48,6 @@ class HostFacts:
 def from_module(facts: Mapping[str, Any], sources: Iterable[str]) -> HostFacts:
     """The facts as the module ascend.sglang.host_facts returns them. `sources`: set_env.sh paths on the page."""
     cann = facts.get("cann") or {}
-    python = facts.get("python") or {}
     return HostFacts(
         interfaces={
             name: Interface(name, tuple(str(text) for text in one["addresses"]), bool(one["up"]))
@@ -64,14 +55,6 @@ def from_module(facts: Mapping[str, Any], sources: Iterable[str]) -> HostFacts:
         },
         resolved=tuple(str(text) for texts in facts.get("resolved", {}).values() for text in texts),
         sources=_local_sources(cann, sources),
-        problems=tuple(
-            Finding(one["level"], one["check"], one["where"], str(one["what"]).rstrip("."), str(one["do"]).rstrip("."))
-            for one in cann.get("problems", ())
-        ),
-        paths={path: bool(one["directory"]) for path, one in facts.get("paths", {}).items()},
-        python=python.get("path"),
-        versions=dict(python.get("packages") or {}),
-        units=facts.get("units", {}),
     )
 
 

@@ -254,7 +254,6 @@ def _plan(
         deviations += differs
         found += findings
     found += plan_checks.entrances(services)
-    found += plan_checks.hosts(inputs.facts, services, settings, plan.engine, profile.router_engine)
     return Plan(
         plan.profile,
         plan.engine,

@@ -86,7 +86,6 @@ WRONG = {
             "sglang-decode needs port 8001 (http)",
             "{pid}",
             "-m http.server 8001",
-            "Nothing was changed",
             "End that process",
         ),
     ),

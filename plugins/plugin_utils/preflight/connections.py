@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import guard_of
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import HARMLESS, Edge
+from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 
 Answers = Mapping[str, Mapping[str, Any]]
 
@@ -42,21 +43,30 @@ def is_ours(unit: str | None, facts: Mapping[str, Any]) -> bool:
 
 
 def targets_by_host(
-    edges: Iterable[Edge], answers: Answers, addresses: Mapping[str, str], *, running: bool
+    edges: Iterable[Edge], answers: Answers, addresses: Mapping[str, str], sources: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
     """What each host that answered is to connect to, as the module ascend.sglang.preflight_connect takes it.
 
-    running: whether running services are connected to as well, where that cannot disturb them.
+    sources: hosts that connect to running services as well, where that cannot disturb them.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for edge in edges:
         if edge.source not in answers:
             continue
         there = state(edge, answers)
-        if there == "listener" or (there == "service" and running and edge.purpose in HARMLESS):
+        if there == "listener" or (there == "service" and edge.source in sources and edge.purpose in HARMLESS):
             place = {"host": edge.target, "address": addresses[edge.target], "port": edge.port}
             found.setdefault(edge.source, []).append({**place, "greets": there == "listener"})
     return found
+
+
+def starting(services: Iterable[Service], answers: Answers) -> set[str]:
+    """The hosts of which a service does not run."""
+    return {
+        one.host
+        for one in services
+        if one.host in answers and (answers[one.host]["units"].get(one.unit) or {}).get("active") != "active"
+    }
 
 
 def undisturbed(edges: Sequence[Edge], answers: Answers) -> list[Edge]:

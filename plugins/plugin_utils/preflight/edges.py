@@ -17,15 +17,26 @@ HAND_OVER_PORT = 20000
 # rendezvous counts those who come: nobody has seen what one that says nothing does to it.
 HARMLESS = frozenset({"http", "bootstrap", "guard"})
 
+_PASSING = frozenset({"hand-over", "hccl", "dist_init"})
+
 
 @dataclass(frozen=True)
 class Edge:
-    """`source` connects to `port` of `target`. purpose: the port's name in the plan, or `hand-over` or `hccl`."""
+    """`source` connects to `port` of `target`, which the service `unit` there listens on.
+
+    purpose: the port's name in the plan, or `hand-over` or `hccl`.
+    """
 
     source: str
     target: str
     port: int
     purpose: str
+    unit: str
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the running service always listens there: of a range it takes what it needs, when it needs it."""
+        return self.purpose not in _PASSING
 
 
 def edges(services: Sequence[Service]) -> tuple[Edge, ...]:
@@ -45,10 +56,10 @@ def _to(sources: Iterable[Service], target: Service, *names: str) -> Iterator[Ed
     for source in sources:
         for name in names:
             if name in target.ports:
-                yield Edge(source.host, target.host, target.ports[name], name)
+                yield Edge(source.host, target.host, target.ports[name], name, target.unit)
             first, last = target.port_ranges.get(name, (0, -1))
             for port in range(first, last + 1):
-                yield Edge(source.host, target.host, port, name)
+                yield Edge(source.host, target.host, port, name, target.unit)
 
 
 def _instances(services: Sequence[Service]) -> Iterator[Edge]:
@@ -62,7 +73,7 @@ def _instances(services: Sequence[Service]) -> Iterator[Edge]:
             for other in ranks:
                 if "hccl" in other.port_ranges:
                     # Which of the sixteen a rank takes is HCCL's business; a firewall treats them alike.
-                    yield Edge(one.host, other.host, other.port_ranges["hccl"][0], "hccl")
+                    yield Edge(one.host, other.host, other.port_ranges["hccl"][0], "hccl", other.unit)
 
 
 def _pd_group(services: Sequence[Service]) -> Iterator[Edge]:
@@ -74,8 +85,8 @@ def _pd_group(services: Sequence[Service]) -> Iterator[Edge]:
     for prefill in prefills:
         yield from _to(decodes, prefill, "bootstrap")
         for decode in decodes:
-            yield Edge(prefill.host, decode.host, HAND_OVER_PORT, "hand-over")
-            yield Edge(decode.host, prefill.host, HAND_OVER_PORT, "hand-over")
+            yield Edge(prefill.host, decode.host, HAND_OVER_PORT, "hand-over", decode.unit)
+            yield Edge(decode.host, prefill.host, HAND_OVER_PORT, "hand-over", prefill.unit)
 
 
 def _router(services: Sequence[Service]) -> Iterator[Edge]:

@@ -39,14 +39,13 @@ def questions(
     hosts = [name for name in dict.fromkeys(one.host for one in services) if name in asked]
     seconds = listening_seconds(len(hosts), forks)
     spread = len({one.host for one in services if one.npus is not None}) > 1
-    visitors: dict[tuple[str, int], list[str]] = {}
-    for edge in edges:
-        if edge.source in asked:
-            visitors.setdefault((edge.target, edge.port), []).append(edge.source)
+    wanted: dict[tuple[str, int], dict[str, Any]] = {}
+    for edge in (one for one in edges if one.source in asked):
+        place = {"address": addresses[edge.target], "port": edge.port, "unit": edge.unit, "lasting": edge.lasting}
+        wanted.setdefault((edge.target, edge.port), {**place, "expect": []})["expect"].append(edge.source)
     listeners: dict[str, list[dict[str, Any]]] = {}
-    for (target, port), sources in visitors.items():
-        own = listeners.setdefault(target, [])
-        own.append({"address": addresses[target], "port": port, "expect": list(dict.fromkeys(sources))})
+    for (target, _port), one in wanted.items():
+        listeners.setdefault(target, []).append(one)
     return {
         name: {
             "name": name,

@@ -242,8 +242,6 @@ def facts(*interfaces: tuple[str, bool, str], resolved: tuple[str, ...] = ()) ->
     return HostFacts(
         interfaces={name: Interface(name, tuple(texts.split()), up) for name, up, texts in interfaces},
         resolved=resolved,
-        python="/usr/bin/python3",
-        versions={"sglang": "0.5.13.post1", "sglang-router": "0.3.2"},
     )
 
 

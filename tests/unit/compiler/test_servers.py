@@ -330,8 +330,6 @@ def test_cann_is_sourced_where_the_host_has_it():
     seen = HostFacts(
         interfaces={"bond0": Interface("bond0", ("192.0.2.11",), True)},
         sources={page: "/opt/my ascend/cann/set_env.sh"},
-        python="/usr/bin/python3",
-        versions={"sglang": "0.5.13.post1+npu"},
     )
     plan = planned(R1, facts={"p1": seen})
     assert service(plan, "prefill").source[0] == "/opt/my ascend/cann/set_env.sh"
