@@ -44,7 +44,8 @@ def run(*words):
 
 @pytest.fixture(scope="session")
 def lab():
-    options = "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+    options = "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o LogLevel=ERROR"
+    options += " -o UserKnownHostsFile=/dev/null"
     return {
         name: testinfra.get_host(
             f"ssh://root@{address}",

@@ -94,7 +94,8 @@ class Lab:
     """The scenario's hosts."""
 
     def __init__(self) -> None:
-        options = "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+        options = "-F none -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o LogLevel=ERROR"
+        options += " -o UserKnownHostsFile=/dev/null"
         self.hosts: dict[str, Host] = {
             name: testinfra.get_host(
                 f"ssh://root@{address}",
