@@ -21,7 +21,6 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Benchmark
 from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT, override_args
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service, Word
-from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain
 
 # Flags that the compiler or the run itself sets, and what to do instead.
 _DERIVED: Mapping[str, str] = {
@@ -105,8 +104,9 @@ def build(
         env["OPENAI_API_KEY"] = dict(SECRET_API_KEY)
         reasons.note("env", "OPENAI_API_KEY", "override")
     page = Command(page_side(page_args, {}, engine), page_env, benchmark.unset)
-    planned = Command(planned_side(args, engine), env, unset)
-    command = (settings.text("sglang_python"), "-m", benchmark.module, *argv(args, engine))
+    side = planned_side(args, engine)
+    planned = Command(side, env, unset)
+    command = (settings.text("sglang_python"), "-m", benchmark.module, *argv(side))
     runner = wanted or entrance.host
     deviations = list(compare(page, planned, reasons, host=runner, role="benchmark"))
     return PlannedBenchmark(runner, command, env, unset), deviations, findings

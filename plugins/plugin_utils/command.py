@@ -57,14 +57,12 @@ def planned_side(args: Mapping[str, Plain], engine: Engine) -> dict[str, Side]:
     }
 
 
-def argv(args: Mapping[str, Plain], engine: Engine) -> list[Word]:
-    """The command line, flag by flag."""
+def argv(side: Mapping[str, Side]) -> list[Word]:
+    """The command line of a planned side, flag by flag; a flag with several lists of words stands once for each."""
     line: list[Word] = []
-    for name, value in args.items():
-        if value == SECRET_API_KEY:
-            line += [f"--{name}", SECRET_API_KEY]
-        else:
-            line += arguments.argv(engine, {name: _value(value)})
+    for option, words in side.items():
+        for once in words if words and isinstance(words[0], list) else [words]:
+            line += [option, *once]
     return line
 
 

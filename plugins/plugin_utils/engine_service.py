@@ -87,7 +87,8 @@ def build(seat: Seat, around: Surroundings) -> tuple[Service, list[Deviation], l
         launch.profile.unset,
         launch.profile.source,
     )
-    planned = Command(planned_side(args, launch.engine), env, launch.unset, source)
+    side = planned_side(args, launch.engine)
+    planned = Command(side, env, launch.unset, source)
     where = {"host": seat.host.name, "role": launch.role}
     deviations = list(compare(page, planned, reasons, **where, instance=index, rank=seat.rank))
     ports = around.of(seat)
@@ -99,7 +100,7 @@ def build(seat: Seat, around: Surroundings) -> tuple[Service, list[Deviation], l
         rank=seat.rank,
         nnodes=len(seat.instance.nodes),
         module=launch.profile.module,
-        argv=(around.python, "-m", launch.profile.module, *argv(args, launch.engine)),
+        argv=(around.python, "-m", launch.profile.module, *argv(side)),
         env=env,
         unset=launch.unset,
         source=source,

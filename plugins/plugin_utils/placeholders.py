@@ -27,7 +27,7 @@ class Context:
             return {key: self.fill(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.fill(item) for item in value]
-        if not isinstance(value, str):
+        if not isinstance(value, str) or "<" not in value:
             return value
         whole = PLACEHOLDER.fullmatch(value)
         if whole and whole.group(1) in self.lists:

@@ -120,7 +120,8 @@ def build(
         launch.profile.unset,
         launch.profile.source,
     )
-    planned = Command(planned_side(args, launch.engine), env, launch.unset, launch.profile.source)
+    side = planned_side(args, launch.engine)
+    planned = Command(side, env, launch.unset, launch.profile.source)
     service = Service(
         host=host.name,
         unit=UNIT,
@@ -129,7 +130,7 @@ def build(
         rank=0,
         nnodes=1,
         module=launch.profile.module,
-        argv=(python, "-m", launch.profile.module, *argv(args, launch.engine)),
+        argv=(python, "-m", launch.profile.module, *argv(side)),
         env=env,
         unset=launch.unset,
         source=launch.profile.source,
