@@ -36,6 +36,7 @@ PLAN_CHECKS: Mapping[str, str] = {
     "npu-range": "A service's NPUs are those of its host.",
     "rendezvous": "The address of an instance's rendezvous is its rank 0's.",
     "host": "The address that a service listens on is one that its clients can use.",
+    "benchmark-host": "The host that asks the benchmark's questions is in the inventory and can reach the entrance.",
     "local-entrance": "Clients on other hosts can reach the entrance.",
     "mini-lb": "mini-lb is for debugging.",
     "mini-lb-policy": "mini-lb has no policy.",

@@ -231,7 +231,7 @@ cann_toolkit = check(
 
 cann_atb = check(
     "cann-atb",
-    explains="Services source ATB's set_env.sh.",
+    explains="Services source the set_env.sh of ATB, whose operators attention needs.",
     remedy="Install ATB (nnal), or set cann_atb to its set_env.sh.",
     scope=_sourcing,
 )(_cann_check("atb", "ATB", ("cann-atb",)))
