@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ NUMBERS = {"prefill": 11, "decode": 21, "mixed": 21, "router": 91}
 NETWORKS = {"prefill": 0, "decode": 64, "mixed": 128, "router": 192}
 
 
+@cache
 def profile(name: str) -> Profile:
     return choose(PROFILES, name).profile
 

@@ -373,7 +373,7 @@ def few(data: st.DataObject, choice: dict[str, st.SearchStrategy[Any]]) -> dict[
     return {name: data.draw(choice[name]) for name in names}
 
 
-@settings(quick, max_examples=150)
+@settings(quick, max_examples=100)
 @given(clusters(), st.data())
 def test_any_override_gives_a_plan_or_errors_in_words(drawn, data):
     """No difference without a reason, no value that only fits the page: nothing but CompileError comes out."""
