@@ -248,7 +248,7 @@ def _plan(
             services,
             benchmark.grammar(inputs.engines, plan.engine),
             settings,
-            inputs.inventory.groups.get("all", ()),
+            list(dict.fromkeys(host for members in inputs.inventory.groups.values() for host in members)),
             api_key=inputs.api_key,
         )
         deviations += differs

@@ -50,7 +50,7 @@ def install(dest, version, engines, knobs):
         shutil.copytree(HERE / package, dest / package, ignore=shutil.ignore_patterns("__pycache__"))
         _write_metadata(dest, package, own_version or version)
     (dest / "grammar").mkdir()
-    for grammar in sorted(Path(engines).glob("sglang-[0-9]*.json")):
+    for grammar in (*Path(engines).glob("sglang-[0-9]*.json"), *Path(engines).glob("sglang-bench-serving-*.json")):
         shutil.copy(grammar, dest / "grammar" / grammar.name)
     values = {"version": version, **{name: _typed(text) for name, text in knobs.items()}}
     (dest / "stand-in.json").write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")

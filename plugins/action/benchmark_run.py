@@ -1,0 +1,140 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a benchmark on a host, watched from the controller. See modules/benchmark_run.py."""
+
+from __future__ import annotations
+
+import base64
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.ascend.sglang.plugins.plugin_utils.benchmarking import history, running
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
+
+_PAUSE_SECONDS = 2.0
+_OUT_OF_REACH_SECONDS = 40.0
+"""How long the host may be out of reach. Shorter than the lease: a benchmark that goes on is one that is watched."""
+_LEASE_SECONDS = 60.0
+_PIECE_BYTES = 4 * 1024 * 1024
+
+
+class ActionModule(ActionBase):
+    """The action behind ascend.sglang.benchmark_run."""
+
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Start it, show its progress, and bring home what it measured."""
+        result = super().run(tmp, task_vars)
+        self._vars = task_vars or {}
+        _validation, args = self.validate_argument_spec(
+            {
+                "plan": {"type": "dict", "required": True},
+                "page": {"type": "dict", "required": True},
+                "secrets": {"type": "dict", "default": {}, "no_log": True},
+                "user": {"type": "str", "default": "root"},
+                "timeout": {"type": "float", "default": 7200.0},
+                "details": {"type": "bool", "default": True},
+                "dest": {"type": "path", "required": True},
+            }
+        )
+        self._host = str(self._vars["inventory_hostname"])
+        result["changed"] = False
+        if self._task.check_mode:
+            return {**result, "skipped": True, "msg": "check mode measures nothing"}
+        self._plan: Any = plain(args["plan"])
+        benchmark = self._plan["benchmark"]
+        if not benchmark:
+            return {**result, "failed": True, "msg": f"the profile {self._plan['profile']} has no benchmark"}
+        now = datetime.now(timezone.utc)
+        try:
+            # Relative to where the user stands, not to the playbook. Before anything runs: it must be possible.
+            self._directory = history.directory(Path(args["dest"]).absolute(), self._plan, now)
+            history.begin(self._directory, self._plan, plain(args["page"]), now)
+        except OSError as problem:
+            what = f"the result cannot be kept in {args['dest']}: {problem.strerror or problem}"
+            return {
+                **result,
+                "failed": True,
+                "msg": f"{what}. Name a directory that you may write (sglang_benchmark_dir)",
+            }
+        started = self._unit(
+            "started",
+            argv=benchmark["argv"],
+            env=benchmark.get("env", {}),
+            unset=benchmark.get("unset", []),
+            secrets=args["secrets"],
+            user=args["user"],
+            deadline=args["timeout"],
+            lease=_LEASE_SECONDS,
+            details=args["details"],
+        )
+        if started.get("failed") or started.get("unreachable"):
+            return {**result, **started}
+        try:
+            return {**result, **self._watch(args)}
+        finally:
+            # Also when somebody interrupts it. Where even this does not get through, it ends by itself.
+            self._unit("absent")
+
+    def _watch(self, args: dict[str, Any]) -> dict[str, Any]:
+        progress = running.Progress()
+        while True:
+            look = self._look()
+            if look.get("failed") or look.get("unreachable"):
+                return look
+            line = progress.line(look, time.monotonic())
+            if line:
+                Display().display(f"{self._host}: {line}")
+            if look["ended"]:
+                return self._collect(look["ended"], args)
+            time.sleep(_PAUSE_SECONDS)
+
+    def _collect(self, ended: dict[str, Any], args: dict[str, Any]) -> dict[str, Any]:
+        found = self._unit("collected")
+        if found.get("failed") or found.get("unreachable"):
+            return found
+        log = "".join(f"{line}\n" for line in found["log"])
+        history.keep(self._directory, result=found["result"], samples=found["samples"], log=log)
+        answer = {"ended": ended, "directory": str(self._directory)}
+        problem = running.problem(ended, found["result"], found["log"], args["timeout"])
+        if problem:
+            return {**answer, "failed": True, "msg": f"the benchmark on {self._host} {problem}"}
+        self._fetch(found["raw_size"])
+        return {**answer, "seconds": ended["seconds"]}
+
+    def _fetch(self, size: int) -> None:
+        """The whole result file, packed, piece by piece: with each request's times it may be large."""
+        with (self._directory / history.RAW).open("wb") as stream:
+            for offset in range(0, size, _PIECE_BYTES):
+                piece = self._unit("read", offset=offset, size=_PIECE_BYTES)
+                stream.write(base64.b64decode(piece["content"]))
+
+    def _look(self) -> dict[str, Any]:
+        """One look, again while the host is out of reach for a moment."""
+        lost: float | None = None
+        while True:
+            try:
+                return self._unit("looked")
+            except AnsibleConnectionFailure:
+                now = time.monotonic()
+                lost = lost or now
+                if now - lost > _OUT_OF_REACH_SECONDS:
+                    raise
+                Display().warning(f"{self._host} cannot be reached at the moment; its benchmark is still waited for")
+                time.sleep(_PAUSE_SECONDS)
+
+    def _unit(self, state: str, **more: Any) -> dict[str, Any]:
+        return dict(
+            self._execute_module(
+                module_name="ascend.sglang.benchmark_unit",
+                module_args={"state": state, **more},
+                task_vars=self._vars,
+            )
+        )
