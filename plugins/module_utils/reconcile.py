@@ -196,7 +196,9 @@ def restored(unit: str, found: Mapping[str, Found], layout: Layout) -> Desired:
     ]
     if layout.secrets(unit) in found and layout.launcher(unit) not in found:
         files.append(_launcher(layout, unit))
-    if layout.guard_config(unit) in found and not any(file.path.startswith(layout.guard_code(unit)) for file in files):
+    # guard.json stands beside the package and begins like it.
+    has_code = any(file.path.startswith(layout.guard_code(unit) + "/") for file in files)
+    if layout.guard_config(unit) in found and not has_code:
         files += _guard_code(layout, unit, guard_files.code())
     try:
         service = plan_service.parse(json.loads(found[layout.service(unit)].text))
