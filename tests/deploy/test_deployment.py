@@ -36,7 +36,8 @@ def test_a_death_ends_the_wait_at_once_on_all_hosts(lab, fresh):
 
 def test_a_limit_that_passes_says_so_and_leaves_the_service_running(lab, fresh):
     lab.set_knobs(p1={"load_seconds": 300})
-    run = playbooks.run("deploy", lab.inventory(sglang_prefill_args=OTHER, sglang_ready_timeout=2)).refused()
+    another = {"max-running-requests": 9}
+    run = playbooks.run("deploy", lab.inventory(sglang_prefill_args=another, sglang_ready_timeout=2)).refused()
     run.said("sglang-prefill on p1 is not ready after 2 s: loading", "left running", "sglang_ready_timeout, now 2 s")
     assert lab["p1"].run("systemctl is-active sglang-prefill").strip() == "active"
 
