@@ -56,6 +56,10 @@ class _Evaluated(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return self._templar.template(self._raw[name])
 
+    def __contains__(self, name: object) -> bool:
+        # Mapping's own would evaluate it.
+        return name in self._raw
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
 
