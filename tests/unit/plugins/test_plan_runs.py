@@ -182,6 +182,28 @@ def test_the_command_lines_text_is_typed(playbook):
     assert found["d1", "decode"]["env"]["HCCL_BUFFSIZE"] == "256"
 
 
+def test_an_inventory_as_ini_is_the_same_inventory(playbook, tmp_path):
+    text = """
+[all:vars]
+sglang_profile=deepseek-r1-w8a8-2p1d
+sglang_model_path=/models/r1
+sglang_host_tuning=false
+sglang_router_args={'mini-lb': False, 'host': '0.0.0.0'}
+[prefill]
+p1 sglang_data_address=192.0.2.11
+p2 sglang_data_address=192.0.2.12
+[decode]
+d1 sglang_data_address=192.0.2.21
+d2 sglang_data_address=192.0.2.22
+[router]
+r1 sglang_data_address=192.0.2.91
+"""
+    ini = tmp_path / "hosts"
+    ini.write_text(text)
+    settings = {"sglang_host_tuning": False, "sglang_router_args": {"mini-lb": False, "host": "0.0.0.0"}}
+    assert playbook(ini).plan == playbook(r1(**settings), directory=tmp_path / "yaml").plan
+
+
 def test_both_names_of_the_profile_may_be_given_when_they_agree(playbook):
     assert playbook(r1(), "-e", "profile=deepseek-r1-w8a8-2p1d").rc == 0
     assert "Others: deepseek-r1-w8a8-2p1d-32p-in3k5-out1k-19-0ms" in playbook(r1()).output

@@ -159,6 +159,16 @@ def changed(inventory: dict[str, Any], *, drop: str | None = None, **groups: dic
             ["host p1, sglang_model_path: its value cannot be evaluated: "],
             id="a template with a mistake",
         ),
+        pytest.param(
+            r1(sglang_groups="{{ nowhere }}"),
+            ["host p1, sglang_groups: its value cannot be evaluated: "],
+            id="a template in the groups' names",
+        ),
+        pytest.param(
+            changed(r1(), router={"r1": {"ansible_host": "{{ nowhere }}"}}),
+            ["host r1, ansible_host: its value cannot be evaluated: "],
+            id="a template in Ansible's address",
+        ),
         pytest.param({"all": {}}, ["the inventory: it has no host. Give one with -i; where Ansible"], id="no host"),
     ],
 )
