@@ -24,6 +24,9 @@ Units = Mapping[str, Mapping[str, Mapping[str, Any]]]
 # What the module ascend.sglang.service says of a service whose API key is another one.
 SECRETS_CHANGE = "its secrets change"
 
+# What waiting for a service needs to know of it.
+_WATCHED = ("host", "unit", "role", "url")
+
 _KINDS = {"prefill": "prefill", "decode": "decode", "mixed": "regular"}
 _ORDER = ("store", "prefill", "decode", "mixed", "router")
 
@@ -75,7 +78,8 @@ class Wave:
             "roles": {host: sorted(set(roles)) for host, roles in _by_host(self.services, _role).items()},
             "halt": _by_host(self.halt, lambda one: one["unit"]),
             "wait": {
-                host: [one for one in own if (host, one["unit"]) in mine]
+                # As little as it takes: every host of a large cluster reads every wave.
+                host: [{key: one[key] for key in _WATCHED} for one in own if (host, one["unit"]) in mine]
                 for host, own in ready.items()
                 if any((host, one["unit"]) in mine for one in own)
             },
