@@ -69,7 +69,9 @@ class Wave:
         hosts = list(
             dict.fromkeys([*(one["host"] for one in self.services), *([entrance["host"]] if entrance else [])])
         )
-        mine = {(one["host"], one["unit"]) for one in self.services}
+        # A router whose workers are out is not ready before they are back; as a wave of its own it has them.
+        routers = all(one["role"] == "router" for one in self.services)
+        mine = {(one["host"], one["unit"]) for one in self.services if routers or one["role"] != "router"}
         return {
             "title": self.title,
             "entrance": entrance,

@@ -185,6 +185,17 @@ def test_mixed_instances_without_a_router_are_their_own_entrance():
     assert wave["entrance"] == {"host": "m1", "unit": "sglang-mixed", "url": own[0]["url"]}
 
 
+def test_a_store_that_goes_goes_with_its_group_and_the_router_is_not_waited_for_before_its_workers_are_back():
+    own = cluster()
+    units = units_of(own, p1="restart")
+    units["r1"]["sglang-store"] = {"action": "remove", "reason": "", "changed": True, "state": "active (running)"}
+    found = roll(own, units, urls={"r1": {"sglang-store": "tcp://192.0.2.31:24670"}})
+    assert titles(found) == ["prefill-0, prefill-1, decode-0 and decode-1"]
+    (wave,) = as_dicts(found, own, units, Running({}, True))
+    assert wave["units"]["r1"] == ["sglang-router"]
+    assert "r1" not in wave["wait"]
+
+
 def test_a_wave_names_the_hosts_with_a_part_in_it():
     own = cluster(sglang_store="dedicated")
     units = units_of(own, d1="restart")
