@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Throw-away listeners, and connections to them: proof that a host can reach a port of another.
 
+Imports nothing of the collection, so that its text can be sent to a host as it is.
+
 A listener says who it is, hears who came, and closes once everybody was there that was to come, after a fixed time at
 the latest. All listeners of a host are one process. It leaves no file: the next one finds it by an abstract socket.
 """
@@ -11,10 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import selectors
 import signal
 import socket
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -253,3 +257,10 @@ def _listen_to(line: socket.socket, name: str, target: Target) -> tuple[str, str
     if said.startswith(_GREETING):
         return "stranger", said[len(_GREETING) :]
     return "silent", ""
+
+
+def main(text: str) -> None:
+    """Try the connections that a JSON text asks for, with the options of preflight_connect, and write the answers."""
+    asked = json.loads(text)
+    targets = [Target(one["host"], one["address"], one["port"], one["greets"]) for one in asked["targets"]]
+    json.dump(connect(asked["name"], asked["source"], targets, asked["seconds"]), sys.stdout)

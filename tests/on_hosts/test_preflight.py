@@ -51,8 +51,8 @@ class Lab:
             self.folder / "hosts.yml", {**hosts.CONNECTION, **cluster, **variables}, groups
         )
 
-    def preflight(self, *options: str, **changes: Any) -> playbooks.Run:
-        return playbooks.run("preflight", self.inventory(**changes), *options)
+    def preflight(self, *options: str, environment: Mapping[str, str] | None = None, **changes: Any) -> playbooks.Run:
+        return playbooks.run("preflight", self.inventory(**changes), *options, **(environment or {}))
 
     def report(self, *options: str, **changes: Any) -> dict[str, Any]:
         """preflight.json of a run, passed or not."""
@@ -118,6 +118,14 @@ def test_a_good_cluster(lab: Lab):
         "systemctl --failed --no-legend; ls /run/ascend-sglang /etc/ascend-sglang 2>&1 | grep -v cannot || true",
     )
     assert set(left.values()) == {""}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"environment": {"ANSIBLE_SSH_PIPELINING": "False"}}, {"ansible_python_interpreter": "auto"}]
+)
+def test_however_ansible_reaches_the_hosts(lab: Lab, changes: Any):
+    lab.preflight("--forks", "2", **changes).passed().said("ok       connections", "all 5 hosts")
+    assert lab.quiet()
 
 
 def test_everything_at_once(spoilt: Lab):

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pathlib
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -160,3 +164,13 @@ def test_many_at_once(control, ports):
     throwaway.listen("p1", [Listener(HERE, ports[0], names)], 20, control)
     assert {connect(ports[0], name=name) for name in names} == {"ok"}
     assert gone(ports[0])
+
+
+def test_its_text_runs_by_itself_on_any_python(control, ports):
+    """As preflight_connect sends it to a host, where the collection is not."""
+    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, control)
+    target = {"host": "p1", "address": HERE, "port": ports[0], "greets": True}
+    asked = json.dumps({"name": "d1", "source": HERE, "targets": [target], "seconds": 2.0})
+    code = f"{pathlib.Path(throwaway.__file__).read_text()}\n\nmain({asked!r})\n"
+    done = subprocess.run([sys.executable, "-I", "-"], input=code, capture_output=True, text=True, check=True)
+    assert [one["outcome"] for one in json.loads(done.stdout)] == ["ok"]
