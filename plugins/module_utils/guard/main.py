@@ -74,12 +74,14 @@ class Guard:
             self._do(act)
 
     def _do(self, act: rules.Act) -> None:
-        self._last = f"{act.kind} {self._unit} because {act.why}"
+        self._last = f"restart {self._unit} because {act.why}"
         log(self._last)
         try:
-            (own_unit.restart if act.kind == "restart" else own_unit.kill)(self._unit)
+            own_unit.restart(self._unit)
+            if not act.drains:
+                own_unit.kill(self._unit)
         except own_unit.SystemctlError as error:
-            log(f"could not {act.kind} {self._unit}: {error}")
+            log(f"could not restart {self._unit}: {error}")
 
     def _tell(self) -> dict[str, Any]:
         return {"unit": self._unit, **self._told}

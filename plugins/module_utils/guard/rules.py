@@ -25,16 +25,15 @@ HEAD, STORE = "head", "store"
 
 SHORTLY_SECONDS = 3.0
 """How long before a process started a run may have been seen last to count as the one that was there. Looks are a
-second apart. Also how long two processes must have been up together before they can have met: an engine needs longer
-from its start to the rendezvous."""
+second apart."""
+
+MEETING_SECONDS = 5.0
+"""How long two processes must have been up together before they can have met. An engine needs twice as long from its
+start to the rendezvous, for its imports alone; a guard needs three seconds at the most to see another's new run."""
 
 FIRST_BACK_OFF, LONGEST_BACK_OFF = 5.0, 300.0
 STABLE_SECONDS = 600.0
-"""A run that lasted so long begins the back-off anew."""
-
-GRACE_SECONDS = 3.0
-"""From SIGTERM to SIGKILL for a process whose instance is lost: it has nothing to drain, and can hang for ever.
-Shorter than the pause of systemd before the lost rank starts again (RestartSec=5), which then meets no ruin."""
+"""A run that lasted so long begins the back-off anew: twice the longest pause, in which it could have died again."""
 
 RETRY_SECONDS = 30.0
 """After this long a restart that systemd did not do is asked for again."""
@@ -47,7 +46,7 @@ class Unit:
     """A unit as its own guard tells of it.
 
     age: seconds since its process started; following: the run that its process may have met; left: runs that earlier
-    processes of this unit met.
+    processes of this unit met, the last one first.
     """
 
     phase: str = STOPPED
@@ -89,8 +88,7 @@ class Memory:
     invocation: the run of the own unit that the rest is about; following: the run that was there when it started;
     also: another one that it may have met since; left: see Unit; pairs: rank -> the run that met ours; seen: the last
     run that the followed unit was seen with (empty: none), and when; missing: who is out of sight, since when; asked:
-    the own run for which a restart was asked, and when; drains: whether that one may finish its requests; restarts: in
-    a row.
+    the own run for which a restart was asked, and when; restarts: in a row.
     """
 
     invocation: str = ""
@@ -103,17 +101,18 @@ class Memory:
     missing: Mapping[str, float] = field(default_factory=dict)
     asked: str = ""
     asked_at: float = 0.0
-    drains: bool = True
     restarts: int = 0
     not_before: float = 0.0
 
 
 @dataclass(frozen=True)
 class Act:
-    """What to do to the own unit: "restart" or "kill", and why, completing "restart UNIT because ..."."""
+    """Restart the own unit. why: completes "restart UNIT because ..."; drains: whether its process may finish its
+    requests first. One whose instance is lost has none that it could finish, and can hang for ever: it is killed, and
+    so is gone before systemd starts the lost rank again (RestartSec=5), which then meets no ruin."""
 
-    kind: str
     why: str
+    drains: bool
 
 
 @dataclass(frozen=True)
@@ -135,10 +134,8 @@ def step(
     """
     memory = _current_run(memory, now, own, followed)
     memory = _observed(duty, memory, now, own, followed, ranks)
-    if own.phase == ENDING:
-        return _perhaps_kill(memory, now, own)
     if own.phase != RUNNING:
-        # Whoever stopped it wanted that, and what is about to start will meet the right one.
+        # Who stopped it, or is stopping it, wanted that; and what is about to start will meet the right one.
         return memory, None
     reason = _reason(duty, memory, now, own, followed, ranks)
     if reason is None:
@@ -152,8 +149,7 @@ def step(
     if reason.paced:
         pause = min(FIRST_BACK_OFF * 2**memory.restarts, LONGEST_BACK_OFF)
         memory = replace(memory, restarts=memory.restarts + 1, not_before=now + pause)
-    memory = replace(memory, asked=own.invocation, asked_at=now, drains=reason.drains)
-    return memory, Act("restart", reason.why)
+    return replace(memory, asked=own.invocation, asked_at=now), Act(reason.why, reason.drains)
 
 
 def told(memory: Memory, own: Unit) -> Unit:
@@ -164,9 +160,9 @@ def told(memory: Memory, own: Unit) -> Unit:
 def _current_run(memory: Memory, now: float, own: Unit, followed: Look | None) -> Memory:
     """Notice the end of a run and the start of the next."""
     if memory.invocation and (own.invocation != memory.invocation or not own.has_process):
-        left = [run for run in (*memory.left, memory.following, memory.also) if run]
-        left = list(dict.fromkeys(reversed(left)))[:_LEFT_KEPT]
-        memory = replace(memory, invocation="", following="", also="", left=tuple(left), pairs={}, missing={})
+        met = [run for run in (memory.also, memory.following, *memory.left) if run]
+        left = tuple(dict.fromkeys(met))[:_LEFT_KEPT]
+        memory = replace(memory, invocation="", following="", also="", left=left, pairs={}, missing={})
     if not memory.invocation and own.phase == RUNNING:
         began = now - own.age
         memory = replace(memory, invocation=own.invocation, following=_there_at(began, memory, now, followed))
@@ -209,7 +205,7 @@ def _observed(
 def _is_next(memory: Memory, own: Unit, other: Unit) -> bool:
     """Whether our process may have met this one after the one that was there at its start."""
     together = min(own.age, other.age)
-    return other.has_process and other.invocation != memory.following and together >= SHORTLY_SECONDS
+    return other.has_process and other.invocation != memory.following and together >= MEETING_SECONDS
 
 
 def _reason(
@@ -240,11 +236,3 @@ def _is_another(memory: Memory, other: Unit | None) -> bool:
     if not memory.following or other is None or other.phase not in (STARTING, RUNNING, ENDING):
         return False
     return other.invocation != memory.following
-
-
-def _perhaps_kill(memory: Memory, now: float, own: Unit) -> tuple[Memory, Act | None]:
-    """End at once what was asked to restart because its instance is lost."""
-    if memory.asked != own.invocation or memory.drains or now - memory.asked_at < GRACE_SECONDS:
-        return memory, None
-    # Once: what does not go then is systemd's to end.
-    return replace(memory, drains=True), Act("kill", "its instance is lost, and it does not end by itself")

@@ -266,9 +266,9 @@ class World:
         host.told = rules.told(host.memory, own)
         if act is None:
             return
-        self._say(f"guard: {act.kind} {own.invocation} because {act.why}")
-        if act.kind == "kill":
-            self._end(host, 0.0)
-        else:
-            self.guard_restarts[host.name] += 1
+        self._say(f"guard: restart {own.invocation} because {act.why}")
+        self.guard_restarts[host.name] += 1
+        if act.drains:
             self._term(host)
+        else:
+            self._end(host, 0.0)

@@ -33,6 +33,19 @@ DECODE: dict[str, Any] = {
     "npus": [0, 15],
 }
 
+GUARD: dict[str, Any] = {
+    "url": "http://192.0.2.22:29100",
+    "gone_seconds": 60,
+    "follows": {
+        "what": "head",
+        "host": "d1",
+        "unit": "sglang-decode",
+        "url": "http://192.0.2.21:29100",
+        "ports": [8001, 5000],
+    },
+    "ranks": [],
+}
+
 ROUTER: dict[str, Any] = {
     "host": "d2",
     "unit": "sglang-router",
@@ -77,6 +90,12 @@ export ATB_HOME_PATH="{home}/cxx_abi_$abi"
 @pytest.fixture
 def decode() -> dict[str, Any]:
     return copy.deepcopy(DECODE)
+
+
+@pytest.fixture
+def guarded() -> dict[str, Any]:
+    """The same with a guard."""
+    return {**copy.deepcopy(DECODE), "ports": {"http": 8001, "guard": 29100}, "guard": copy.deepcopy(GUARD)}
 
 
 @pytest.fixture
