@@ -41,7 +41,7 @@ demo-down: ## destroy the demo and all that the test hosts keep on this machine
 	@tools/demo down
 
 test: setup ## all that CI runs
-	@tools/stages lint unit sanity importer installed cores molecule deployments benchmark
+	@tools/stages lint unit sanity importer installed cores beside molecule deployments then benchmark
 
 test-long: setup ## what takes longer; CI runs it too
 	@tools/stages long
