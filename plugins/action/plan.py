@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from ansible import constants, context
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
+from ansible_collections.ascend.sglang.plugins.plugin_utils import inventory_shapes
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import (
     CompileError,
     Finding,
@@ -53,6 +54,15 @@ def addresses(compiled: Compiled) -> dict[str, str]:
     return {name: host.address.text for name, host in compiled.hosts.items()}
 
 
+def _with_shapes(found: Sequence[Finding], variables: dict[str, Any]) -> list[Finding]:
+    """Where hosts or groups are missing, why: a file of the inventory that Ansible could not take."""
+    if not any(one.check in ("inventory", "groups") for one in found):
+        return list(found)
+    sources = [str(one) for one in variables.get("ansible_inventory_sources") or ()]
+    shapes = list(inventory_shapes.problems(sources))
+    return [*shapes, *(one for one in found if not shapes or one.check != "inventory")]
+
+
 class ActionModule(ActionBase):
     """Run once for all hosts. Connects to none of them."""
 
@@ -76,8 +86,9 @@ class ActionModule(ActionBase):
         try:
             compiled = self._compile(variables, arguments.get("host_facts"))
         except CompileError as stopped:
-            self._warn(stopped.findings)
-            return {**result, "failed": True, "msg": error_text(stopped.findings)}
+            found = _with_shapes(stopped.findings, variables)
+            self._warn(found)
+            return {**result, "failed": True, "msg": error_text(found)}
         self._warn(compiled.plan.findings)
         files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
         changed, unwritten = self._written(arguments.get("dest"), files)
@@ -105,7 +116,7 @@ class ActionModule(ActionBase):
         try:
             roles = hosts_from(self._variables(variables))
         except CompileError as stopped:
-            return {"failed": True, "msg": error_text(stopped.findings)}
+            return {"failed": True, "msg": error_text(_with_shapes(stopped.findings, variables))}
         return {"changed": False, "hosts": roles, "placements": role_placements(roles)}
 
     def _variables(self, variables: dict[str, Any]) -> Variables:
