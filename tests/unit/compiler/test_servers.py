@@ -155,6 +155,21 @@ def test_a_page_of_one_node_keeps_its_rank():
             assert one.get(f"--{flag}") == ([str(page[flag])] if flag in page else None)
 
 
+def test_every_rank_of_a_prefill_names_the_bootstrap_port_that_its_head_serves():
+    wanted = profile(R1)
+    args = {**wanted.roles["prefill"].args, "tp-size": 32}
+    own = replace(wanted, roles={**wanted.roles, "prefill": replace(wanted.roles["prefill"], nodes=2, args=args)})
+    groups = groups_for(own)
+    hosts = variables_for(groups)
+    hosts["p3"]["sglang_bootstrap_port"] = 9100
+    plan = compiled(own, groups, hosts)
+    for index, port in ((0, "8998"), (1, "9100")):
+        for rank in (0, 1):
+            one = service(plan, "prefill", index, rank)
+            assert flags(one)["--disaggregation-bootstrap-port"] == [port]
+            assert one.ports.get("bootstrap") == (int(port) if rank == 0 else None)
+
+
 def test_an_ipv6_rendezvous_is_in_brackets():
     plan = planned(R1, hosts={"d1": {"sglang_data_address": "2001:db8::21"}})
     assert flags(service(plan, "decode", 0, 1))["--dist-init-addr"] == ["[2001:db8::21]:5000"]
@@ -209,7 +224,12 @@ def test_a_dedicated_store_is_a_service_of_its_own_at_the_router():
     plan = planned(R1, sglang_store="dedicated")
     store = service(plan, "store")
     assert plan.services[0] == store
-    assert (store.host, store.unit, store.ports, store.npus) == ("r1", "sglang-store", {"store": 24670, "guard": 29100}, None)
+    assert (store.host, store.unit, store.ports, store.npus) == (
+        "r1",
+        "sglang-store",
+        {"store": 24670, "guard": 29100},
+        None,
+    )
     assert store.argv == ("python3", "-m", "memfabric_hybrid.launch_ascend_mf_store")
     assert store.env == {"ASCEND_MF_STORE_URL": "tcp://192.0.2.91:24670"}
     assert store.source == profile(R1).roles["prefill"].source
