@@ -116,3 +116,16 @@ def test_some_numbers_and_odd_ones():
     assert odd_ones({"a": ["x"], "b": ["y", "z"]}) == ("b", [("a", ["x"])])
     assert odd_ones({"a": ["x"], "b": ["y"]}) == ("a", [("b", ["y"])])
     assert odd_ones({}) == (None, [])
+
+
+def test_what_the_documentation_names_exists():
+    text = (PROJECT / "docs" / "field-cases.md").read_text()
+    named = {
+        name
+        for part in re.findall(r"checks? ((?:`[a-z-]+`(?:, | and )?)+)", text)
+        for name in re.findall(r"[a-z-]+", part)
+    }
+    assert named - {"and"} <= set(registry.names())
+    assert {one.name for one in registry.host_checks()} - named <= {"cann-versions", "host-identity", "versions-fit"}
+    # One row for each situation.
+    assert len(re.findall(r"^\| (?!situation)[^-|]", text, re.MULTILINE)) == 53
