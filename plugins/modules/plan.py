@@ -93,7 +93,13 @@ plan:
       description: Instances with their nodes by rank, URL and bootstrap port.
       type: list
     services:
-      description: One entry for each process on each host, in the order in which they start.
+      description:
+        - One entry for each process on each host, in the order in which they start.
+        - C(guard) is null, or says whom the guard beside the service watches. C(url) is where it answers,
+          C(gone_seconds) how long a member of the instance may be out of sight. C(follows) is null, or C(what)
+          (V(head), rank 0 of the instance, or V(store), the holder of the PD group's store) with C(host), C(unit), the
+          C(url) of its guard, and C(ports) of its own that show that it is there. C(ranks) are, for a rank 0, the other
+          ranks, each with C(rank) and the same keys.
       type: list
     entrances:
       description: Where clients ask.
