@@ -6,7 +6,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import shutil
+import signal
+import threading
 import time
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -22,6 +27,29 @@ _OUT_OF_REACH_SECONDS = 40.0
 """How long the host may be out of reach. Shorter than the lease: a benchmark that goes on is one that is watched."""
 _LEASE_SECONDS = 60.0
 _PIECE_BYTES = 4 * 1024 * 1024
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ansible ends its workers with a signal, at once; here that is an exception, and cleaning up is let be."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def interrupt(_number: int, _frame: object) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in numbers:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class ActionModule(ActionBase):
@@ -76,12 +104,17 @@ class ActionModule(ActionBase):
             details=args["details"],
         )
         if started.get("failed") or started.get("unreachable"):
+            shutil.rmtree(self._directory, ignore_errors=True)
             return {**result, **started}
-        try:
-            return {**result, **self._watch(args)}
-        finally:
-            # Also when somebody interrupts it. Where even this does not get through, it ends by itself.
-            self._unit("absent")
+        with _interruptible():
+            try:
+                return {**result, **self._watch(args)}
+            except KeyboardInterrupt:
+                shutil.rmtree(self._directory, ignore_errors=True)
+                raise
+            finally:
+                # Also when somebody interrupts it. Where even this does not get through, it ends by itself.
+                self._unit("absent")
 
     def _watch(self, args: dict[str, Any]) -> dict[str, Any]:
         progress = running.Progress()

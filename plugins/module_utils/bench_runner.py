@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,6 +138,10 @@ def main() -> None:
         status = run(job)
     except StopAskedError:
         status = {"reason": "stopped", "status": 143, "began": time.time(), "seconds": 0.0, "problem": ""}
+    if status["reason"] == "unattended":
+        # Nobody will come for it.
+        shutil.rmtree(job.directory, ignore_errors=True)
+        return
     temporary = job.path(STATUS + ".new")
     with open(temporary, "w", encoding="utf-8") as stream:
         json.dump(status, stream)

@@ -56,24 +56,31 @@ def _host(plan: Mapping[str, Any]) -> Iterator[Condition]:
 
 
 def _deviations(deviations: Sequence[Mapping[str, Any]]) -> Iterator[Condition]:
-    """Overrides first. What several services share is one condition."""
-    roles: dict[tuple[str, str, str, str, str, str], list[str]] = {}
+    """Overrides first. What several services share is one condition, and so are the variables that are kept out."""
+    found: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = {}
     for one in deviations:
-        key = (one["kind"], one["name"], side(one["page"]), side(one["rendered"]), one["reason"], one["why"])
-        roles.setdefault(key, []).append(one["role"])
-    ordered = sorted(roles.items(), key=lambda one: one[0][4] != "override")
-    for (kind, name, page, rendered, reason, why), where in ordered:
-        text = _sentence(kind, name, page, rendered)
-        topic = "override" if reason == "override" else "deviation"
-        yield Condition(topic, f"{', '.join(dict.fromkeys(where))}: {text}", "" if topic == "override" else why)
+        found.setdefault((one["kind"], one["name"], one["reason"], one["why"]), []).append(one)
+    shared: dict[tuple[str, str, str, str], list[str]] = {}
+    for (kind, name, reason, why), same in found.items():
+        roles = ", ".join(dict.fromkeys(one["role"] for one in same))
+        if kind in ("unset", "source"):
+            left = "left out" if same[0]["rendered"] is None else "not on the page"
+            shared.setdefault((f"{roles}: {kind}", left, reason, why), []).append(name)
+        else:
+            shared.setdefault((f"{roles}:", _sentence(name, same), reason, why), [])
+    for (what, rest, reason, why), names in sorted(shared.items(), key=lambda one: one[0][2] != "override"):
+        text = f"{what} {', '.join(names)}, {rest}" if names else f"{what} {rest}"
+        yield Condition("override", text) if reason == "override" else Condition("deviation", text, why)
 
 
-def _sentence(kind: str, name: str, page: str, rendered: str) -> str:
-    if kind in ("unset", "source"):
-        return f"{kind} {name}{', not on the page' if rendered else ', left out'}"
-    if not rendered:
+def _sentence(name: str, same: Sequence[Mapping[str, Any]]) -> str:
+    """A flag or variable on both sides, as far as its services agree."""
+    pages, rendered = (list(dict.fromkeys(side(one[key]) for one in same)) for key in ("page", "rendered"))
+    here = rendered[0] if len(rendered) == 1 else "another for each"
+    page = pages[0] if len(pages) == 1 else "another for each"
+    if not here:
         return f"{name} left out, the page has {page}"
-    return f"{name} {rendered}, {f'the page has {page}' if page else 'not on the page'}"
+    return f"{name} {here}, {f'the page has {page}' if page else 'not on the page'}"
 
 
 def side(value: Any) -> str:

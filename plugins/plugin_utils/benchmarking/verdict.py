@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -172,9 +173,14 @@ def _figures(published: Mapping[str, float], result: Result, limits: Limits) -> 
             continue
         measured = result.figure(key) if result.completed else None
         limit = value * (1 - limits.tolerance / 100) if better_high else value * (1 + limits.tolerance / 100)
-        passed = measured is not None and (measured >= limit if better_high else measured <= limit)
+        passed = measured is not None and _within(measured, limit, more=better_high)
         ratio = None if measured is None or not value else measured / value
         yield Figure(key, _label(key), _unit(key), value, measured, ratio, limit, passed)
+
+
+def _within(measured: float, limit: float, *, more: bool) -> bool:
+    # A figure on the limit passes, however the limit was rounded.
+    return math.isclose(measured, limit) or (measured > limit if more else measured < limit)
 
 
 def _label(key: str) -> str:
