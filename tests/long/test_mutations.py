@@ -44,7 +44,8 @@ class Case:
     def inventory(self, path: pathlib.Path) -> pathlib.Path:
         labs = {name: hosts.LabHost(name, name, number) for name, number in self.numbers.items()}
         groups = {group: {name: labs[name].inventory() for name in members} for group, members in self.groups.items()}
-        variables = {**hosts.CONNECTION, **self.models, "sglang_profile": self.profile}
+        # Guards would put right what is flipped together with other services.
+        variables = {**hosts.CONNECTION, **self.models, "sglang_profile": self.profile, "sglang_guard": False}
         return playbooks.write_inventory(path, variables, groups)
 
 
