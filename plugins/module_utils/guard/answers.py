@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import socket
 import threading
@@ -45,9 +46,7 @@ def _serve(url: str, tell: Callable[[], Mapping[str, Any]], log: Callable[[str],
 def listen(url: str, tell: Callable[[], Mapping[str, Any]]) -> ThreadingHTTPServer:
     """A server that listens there. OSError where it may not."""
     parts = urlsplit(url)
-    family, _type, _protocol, _name, address = socket.getaddrinfo(
-        parts.hostname, parts.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
+    family, address = _own_address(parts.hostname or "", parts.port or 0)
 
     class Handler(BaseHTTPRequestHandler):
         timeout = _PATIENCE_SECONDS
@@ -84,4 +83,15 @@ def listen(url: str, tell: Callable[[], Mapping[str, Any]]) -> ThreadingHTTPServ
         def handle_error(self, request: Any, client_address: Any) -> None:
             """Who hangs up, or stays silent, is no event."""
 
-    return Server(address[:2] if family == socket.AF_INET else address, Handler)
+    return Server(address, Handler)
+
+
+def _own_address(name: str, port: int) -> tuple[int, Any]:
+    """Where to listen. A host's own name can stand for its loopback address too, where nobody else would come."""
+    found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    places = [(one[0], one[4]) for one in found]
+    outside = [one for one in places if not ipaddress.ip_address(one[1][0].partition("%")[0]).is_loopback]
+    is_literal = any(str(one[1][0]) == name for one in places)
+    if not outside and not is_literal:
+        raise OSError(f"{name} means only this host's loopback address here")
+    return (outside or places)[0]

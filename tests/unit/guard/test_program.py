@@ -134,6 +134,30 @@ def test_who_accepts_and_says_nothing_is_no_answer_in_bounded_time():
     assert not peers.accepts("127.0.0.1", [port])
 
 
+def test_ipv6(told):
+    server = answers.listen("http://[::1]:0", lambda: told)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    assert peers.ask(f"http://[::1]:{server.server_address[1]}") is not None
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_name_that_means_loopback_is_refused(told):
+    """Debian gives a host's own name 127.0.1.1: nobody else would come there."""
+    with pytest.raises(OSError, match="localhost means only this host's loopback address here"):
+        answers.listen("http://localhost:29100", lambda: told)
+
+
+def test_a_name_that_means_loopback_too(told, monkeypatch):
+    entries = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.1.1", 80)),
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.22", 80)),
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
+    with pytest.raises(OSError, match="Cannot assign requested address"):
+        answers.listen("http://d2:80", lambda: told)
+
+
 def test_silent_callers_do_not_keep_others_waiting(url):
     port = int(url.rpartition(":")[2])
     silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(5)]
