@@ -149,7 +149,7 @@ class ActionModule(ActionBase):
             if "facts" in answer:
                 facts[host] = from_module(answer["facts"], pages)
             elif answer.get("unreachable") or answer.get("failed"):
-                silent.append(unreachable(host, str(answer.get("msg", ""))))
+                silent.append(unreachable(host, str(answer.get("msg", "")), failed=bool(answer.get("failed"))))
         return compile_from(source, profile=profile, facts=facts, found=silent)
 
     def _questions(self, compiled: Compiled, asked: Collection[str]) -> dict[str, Any]:

@@ -58,10 +58,12 @@ def from_module(facts: Mapping[str, Any], sources: Iterable[str]) -> HostFacts:
     )
 
 
-def unreachable(host: str, message: str) -> Finding:
-    """A host that Ansible could not ask."""
-    what = f"it does not answer, so nothing was changed on any host ({' '.join(message.split()).rstrip('.')})"
-    return error("unreachable", f"host {host}", what, "Mend the connection, or take the host out of the inventory")
+def unreachable(host: str, message: str, *, failed: bool = False) -> Finding:
+    """A host that Ansible could not ask. failed: it was reached, and then something else was in the way."""
+    how = "it could not be asked" if failed else "it does not answer"
+    what = f"{how}, so nothing was changed on any host ({' '.join(message.split()).rstrip('.')})"
+    do = "Mend what Ansible names (Python, become, a password)" if failed else "Mend the connection"
+    return error("unreachable", f"host {host}", what, f"{do}, or take the host out of the inventory")
 
 
 def _local_sources(cann: Mapping[str, Any], sources: Iterable[str]) -> dict[str, str]:

@@ -283,6 +283,19 @@ def test_an_account_that_cannot_read(spoilt: Lab):
     ]
 
 
+def test_who_is_not_root_on_one_host(spoilt: Lab):
+    lab = spoilt
+    key = "mkdir -p /home/guest/.ssh; cp /root/.ssh/authorized_keys /home/guest/.ssh; chown -R guest /home/guest/.ssh"
+    lab.spoil("d1", f"useradd -m guest; {key}", "userdel -rf guest 2>/dev/null; test ! -e /home/guest")
+    told = errors(lab.report(own={"d1": {"ansible_user": "guest"}}))
+    assert told[0].startswith("become d1: tasks run there as user number ")
+    assert len(told) == 1, told
+    with_become = {"ansible_user": "guest", "ansible_become": True, "ansible_become_method": "sudo"}
+    (told,) = errors(lab.report(own={"d1": with_become}))
+    assert told.startswith("unreachable plan: host d1: it could not be asked")
+    assert "password" in told
+
+
 def test_rooms(spoilt: Lab):
     lab = spoilt
     lab.spoil("d2", "mount -o remount,size=64M /dev/shm; head -c 60M /dev/zero >/dev/shm/psm_deadbeef",

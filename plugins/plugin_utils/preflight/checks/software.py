@@ -45,6 +45,9 @@ def python(situation: Situation) -> Iterator[Problem]:
     """The interpreter is there, and systemd can run it as each of the services' users."""
     for host in situation.hosts:
         answer = situation.answers[host]["python"]
+        if situation.answers[host].get("uid", 0) != 0:
+            yield unknown(host, "only root can ask systemd to run it")
+            continue
         if answer["path"] is None:
             yield error(host, f"there is no Python interpreter {situation.settings.text('sglang_python')}")
             continue
