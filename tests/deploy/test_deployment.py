@@ -65,7 +65,7 @@ def test_the_key_is_not_in(deployed, place):
 def test_the_key_is_not_in_what_was_said_nor_in_the_plan(deployed):
     assert KEY not in deployed.run.output
     files = sorted(deployed.plan_folder.iterdir())
-    assert [path.name for path in files] == ["plan.json", "plan.md"]
+    assert {"plan.json", "plan.md"} <= {path.name for path in files}
     assert not [path for path in files if KEY in path.read_text()]
 
 
@@ -100,16 +100,18 @@ def test_a_limit_that_parts_what_restarts_together_is_refused(deployed):
     assert state.differences(before, deployed.lab.exact()) == []
 
 
-@pytest.mark.parametrize(("host", "setting"), [("d1", "sglang_decode_args"), ("p2", "sglang_prefill_args")])
-def test_a_limit_applies_to_its_hosts_only_and_moves_nothing(deployed, host, setting):
-    (unit,) = (one["unit"] for one in deployed.plan["services"] if one["host"] == host)
-    read = f"cat /etc/ascend-sglang/{unit}/launch.sh"
-    before, script = deployed.lab.exact(), deployed.lab[host].run(read)
-    inventory = deployed.lab.inventory(sglang_api_key=KEY, **{setting: OTHER})
-    run = playbooks.run("deploy", inventory, "--limit", host).passed()
-    assert list(run.recap) == [host]
-    assert {line.partition(":")[0] for line in state.differences(before, deployed.lab.exact())} == {host}
-    # Its rank, ports and URLs are those that it had among all hosts.
-    changed = state.differences({host: script.splitlines()}, {host: deployed.lab[host].run(read).splitlines()})
-    assert len(changed) == 2
+def test_a_limit_applies_to_its_hosts_only_and_moves_nothing(deployed):
+    units = {one["host"]: one["unit"] for one in deployed.plan["services"] if one["host"] != "p1"}
+    read = {host: f"cat /etc/ascend-sglang/{unit}/launch.sh" for host, unit in units.items()}
+    before = deployed.lab.exact()
+    scripts = {host: deployed.lab[host].run(command).splitlines() for host, command in read.items()}
+    inventory = deployed.lab.inventory(sglang_api_key=KEY, sglang_decode_args=OTHER, sglang_prefill_args=OTHER)
+    run = playbooks.run("deploy", inventory, "--limit", "d1,p2").passed()
+    assert sorted(run.recap) == ["d1", "p2"]
+    assert {line.partition(":")[0] for line in state.differences(before, deployed.lab.exact())} == {"d1", "p2"}
+    # Their ranks, ports and URLs are those that they had among all hosts: p2 is the second prefill still.
+    changed = state.differences(
+        scripts, {host: deployed.lab[host].run(command).splitlines() for host, command in read.items()}
+    )
+    assert len(changed) == 4
     assert all("--max-running-requests" in line for line in changed)

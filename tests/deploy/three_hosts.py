@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,17 +49,16 @@ class Lab:
     def inventory(
         self,
         own: Mapping[str, Mapping[str, Any]] | None = None,
-        prefill: Sequence[str] = ("p1", "p2"),
         **variables: Any,
     ) -> pathlib.Path:
-        """An inventory: of each host's variables those that differ, who prefills, and variables for all."""
+        """An inventory: of each host's variables those that differ, and variables for all."""
         each = {name: host.inventory(**(own or {}).get(name, {})) for name, host in self.hosts.items()}
-        members = {"prefill": prefill, "decode": ("d1",), "router": ("p1",)}
+        members = {"prefill": ("p1", "p2"), "decode": ("d1",), "router": ("p1",)}
         cluster = {"sglang_profile": "deepseek-r1-w4a8-1p1d", "sglang_model_path": "/models/deepseek-r1"}
         path = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "hosts.yml"
         return playbooks.write_inventory(
             path,
-            {**hosts.CONNECTION, **cluster, "sglang_instances": {"prefill": len(prefill)}, **variables},
+            {**hosts.CONNECTION, **cluster, "sglang_instances": {"prefill": 2}, **variables},
             {group: {name: each[name] for name in names} for group, names in members.items()},
         )
 
