@@ -186,7 +186,7 @@ def _within(measured: float, limit: float, *, more: bool) -> bool:
 def _label(key: str) -> str:
     if key.endswith("throughput"):
         return key.replace("_", " ")
-    statistic, _, kind = key.removesuffix("_ms").partition("_")
+    statistic, _unused, kind = key.removesuffix("_ms").partition("_")
     return f"{statistic} {_LABELS.get(kind, kind)}"
 
 
