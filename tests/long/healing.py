@@ -29,8 +29,9 @@ STARTED = "journalctl --boot --output=cat --unit={0}.service | grep -c '^Started
 class Cluster:
     """The hosts of a deployed plan, and the clients on the entrance's host."""
 
-    def __init__(self, hosts: Mapping[str, LabHost], plan: Mapping[str, Any]) -> None:
+    def __init__(self, hosts: Mapping[str, LabHost], plan: Mapping[str, Any], inventory: pathlib.Path) -> None:
         self.hosts = hosts
+        self.inventory = inventory
         self.services = [one for one in plan["services"] if one["guard"]]
         self._entrance = plan["entrances"][0]
         self._lines: list[dict[str, Any]] = []

@@ -51,8 +51,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         groups = {group: {name: labs[name].inventory() for name in names} for group, names in GROUPS.items()}
         inventory = playbooks.write_inventory(folder / "inventory.yml", {**hosts.CONNECTION, **SETTINGS}, groups)
         playbooks.run("deploy", inventory, "-e", f"sglang_plan_dir={folder}").passed()
-        assert playbooks.run("deploy", inventory).passed().count("changed") == 0
-        with Cluster(labs, json.loads((folder / "plan.json").read_text())) as deployed:
+        with Cluster(labs, json.loads((folder / "plan.json").read_text()), inventory) as deployed:
             yield deployed
 
 
@@ -157,3 +156,24 @@ def test_a_rank_that_keeps_dying(cluster, measured):
     hosts.set_knobs(cluster.hosts["d2"], KNOBS)
     measured("after 25 s of dying", cluster.served_after(event, 150, anew={"d1", "d2"}))
     assert cluster.told("d1")["restarts"] >= 2
+
+
+def test_a_stop_is_bounded_and_takes_every_process_along(cluster):
+    """An engine that never finishes draining, with a child deaf to SIGTERM that holds its port; others' stay."""
+    prefill = cluster.hosts["p2"]
+    hosts.set_knobs(prefill, {**KNOBS, "drain_stuck": True, "leave_child": True})
+    prefill.run("systemctl restart sglang-prefill; systemd-run --unit=notes python3 -m http.server 9999")
+    port = next(one["ports"]["http"] for one in cluster.services if one["host"] == "p2")
+    ask = f"import urllib.request as u; u.urlopen('http://{prefill.data}:{port}/health')"
+    prefill.run(f'export no_proxy="*"; until python3 -c "{ask}" 2>/dev/null; do sleep 1; done; sleep 1')
+    group = "cat /sys/fs/cgroup/system.slice/sglang-prefill.service/cgroup.procs 2>/dev/null | wc -l"
+    assert int(prefill.run(group)) > 1
+    began = time.monotonic()
+    playbooks.run("stop", cluster.inventory, "--limit", "p2").passed()
+    assert time.monotonic() - began < 60
+    shown = "systemctl show --value --property=ActiveState,Result sglang-prefill sglang-prefill-guard"
+    assert set(prefill.run(shown).split()) == {"inactive", "success"}
+    assert int(prefill.run(group)) == 0
+    listening = prefill.run("ss --listening --tcp --numeric --no-header | awk '{print $4}'").split()
+    assert [each for each in listening if each.startswith(prefill.data)] == []
+    assert any(each.endswith(":9999") for each in listening)
