@@ -226,10 +226,11 @@ def test_hosts_given_as_a_list_are_no_hosts(playbook):
     inventory["all"]["children"]["prefill"]["hosts"] = ["p1", "p2"]
     done = playbook(inventory)
     assert (done.rc != 0, done.wrote) == (True, False)
-    assert done.failure == [
-        "the inventory: it has no host. Give one with -i; where Ansible could not read it, its warnings above say why."
-    ]
-    assert "prefill" in done.warnings
+    (message,) = done.failure
+    assert message.endswith(
+        "inventory.yml, group prefill: hosts is a list (p1, p2), and has to be a mapping. "
+        "Write each host as a line of its own with a colon: `p1:` `p2:`."
+    )
 
 
 def test_a_plan_with_errors_is_written_and_the_message_has_the_errors_only(playbook):
