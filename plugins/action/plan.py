@@ -44,6 +44,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.questions import questions
+from ansible_collections.ascend.sglang.plugins.plugin_utils.report import plan_page
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 Answers = Mapping[str, Any]
@@ -90,8 +91,10 @@ class ActionModule(ActionBase):
             self._warn(found)
             return {**result, "failed": True, "msg": error_text(found)}
         self._warn(compiled.plan.findings)
-        files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
-        changed, unwritten = self._written(arguments.get("dest"), files)
+        try:
+            changed, unwritten = self._written(arguments.get("dest"), compiled)
+        except CompileError as stopped:
+            return {**result, "failed": True, "msg": error_text(stopped.findings)}
         if unwritten:
             return {**result, "failed": True, "msg": error_text([*unwritten, *compiled.plan.findings])}
         if errors(compiled.plan.findings):
@@ -101,8 +104,16 @@ class ActionModule(ActionBase):
             return {**result, "note": compiled.choice.note, "summary": summary(compiled.plan, compiled.choice.note)}
         return {**result, **self._returned(compiled, arguments.get("previous"), variables)}
 
-    def _written(self, dest: str | None, files: Mapping[str, str]) -> tuple[bool, list[Finding]]:
+    def _written(self, dest: str | None, compiled: Compiled) -> tuple[bool, list[Finding]]:
         """Whether files are not what they should be, which they are then unless in check mode; and why that failed."""
+        if not dest:
+            return False, []
+        plan, note = compiled.plan, compiled.choice.note
+        files = {"plan.json": plan.as_json(), "plan.md": page(plan, note), "plan.html": plan_page.html(plan, note)}
+        return self._put(dest, files)
+
+    def _put(self, dest: str | None, files: Mapping[str, str]) -> tuple[bool, list[Finding]]:
+        """Files in a directory, as above."""
         if not dest:
             return False, []
         # Relative to where the user stands, not to the playbook.

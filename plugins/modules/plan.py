@@ -22,7 +22,8 @@ description:
 options:
   dest:
     description:
-      - Directory on the controller into which C(plan.json) and C(plan.md) are written, also when a finding is an error.
+      - Directory on the controller into which C(plan.json), C(plan.md) and C(plan.html) are written, also when a
+        finding is an error.
       - Where nothing can be compiled, nothing is written. Not set, nothing is written either.
     type: path
   scope:
@@ -45,7 +46,7 @@ options:
     type: dict
 attributes:
   check_mode:
-    description: In check mode nothing is written; RV(changed) says whether it would have been.
+    description: In check mode nothing is written; the result says whether it would have been.
     support: full
   diff_mode:
     description: No diff is returned.

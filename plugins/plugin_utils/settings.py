@@ -140,7 +140,8 @@ SETTINGS: tuple[Setting, ...] = (
         "sglang_plan_dir",
         "str",
         "",
-        "Directory on the controller into which the plan is written (plan.json and plan.md). Empty: not written.",
+        "Directory on the controller into which the plan is written (plan.json, plan.md and plan.html). Empty: not "
+        "written.",
         example="./plan",
     ),
     Setting(

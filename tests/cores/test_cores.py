@@ -18,5 +18,5 @@ def test_every_core_plans_the_same(plan, profile, tmp_path):
         seen.append({path.name: path.read_text() for path in folder.iterdir()})
         for path in folder.iterdir():
             path.unlink()
-    assert set(seen[0]) == {"plan.json", "plan.md"}
+    assert set(seen[0]) == {"plan.json", "plan.md", "plan.html"}
     assert seen[0] == seen[1]

@@ -16,6 +16,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.report.commands impo
 from ansible_collections.ascend.sglang.plugins.plugin_utils.report.pages import drawing, render
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 
+# With more services than these the table of who calls whom, which grows with their square, is no reading any more.
+_MOST_SERVICES = 256
+
 
 @dataclass(frozen=True)
 class Connection:
@@ -38,7 +41,7 @@ def html(plan: Plan, note: str) -> str:
         hosts=len({one.host for one in plan.services}),
         findings=[{"level": one.level, "check": one.check, "text": str(one)} for one in plan.findings],
         drawing=drawing(draw(told)),
-        connections=connections(plan.services),
+        connections=connections(plan.services) if len(plan.services) <= _MOST_SERVICES else None,
         commands=commands(told),
     )
 
