@@ -7,6 +7,7 @@ Run it with the Python that runs SGLang; it needs nothing but that SGLang:
 
     python3 dump_engine.py > sglang-0.5.19.json
     python3 dump_engine.py --program sglang_router.launch_router > sglang-router-0.3.1.json
+    python3 dump_engine.py --program sglang.bench_serving > sglang-bench-serving-0.5.19.json
 
 The file goes into a directory of engine files. What changed between versions (renames) is not in it: a parser tells
 only some of it, and the rules that the collection's own files hold apply to this version too.
@@ -24,7 +25,9 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
+import math
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +35,7 @@ from typing import Any
 
 SERVER = "sglang.launch_server"
 ROUTER = "sglang_router.launch_router"
+BENCHMARK = "sglang.bench_serving"
 
 # Program -> the module and class whose add_cli_args fills its parser, and the distributions that may hold it.
 PARSERS = {
@@ -58,7 +62,8 @@ class DumpError(Exception):
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and print the file."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--program", choices=sorted(PARSERS), default=SERVER, help="default: %(default)s")
+    programs = sorted((*PARSERS, BENCHMARK))
+    options.add_argument("--program", choices=programs, default=SERVER, help="default: %(default)s")
     chosen = options.parse_args(arguments)
     try:
         # Importing SGLang prints things; only the file may go to standard output.
@@ -73,6 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def dump(program: str) -> dict[str, Any]:
     """The engine file of a program that is installed here, as a mapping."""
+    if program == BENCHMARK:
+        return _benchmark()
     module_name, class_name, distributions = PARSERS[program]
     package = program.partition(".")[0]
     parser, owner = _parser(module_name, class_name, EXTRA.get(program, {}))
@@ -91,6 +98,42 @@ def dump(program: str) -> dict[str, Any]:
     return engine
 
 
+class _ParserFoundError(Exception):
+    """Carries a program's parser out of it."""
+
+
+def _benchmark() -> dict[str, Any]:
+    """bench_serving builds its parser where it runs: run it, up to where it would read its command line."""
+
+    def stop(parser: argparse.ArgumentParser, *_unused: Any) -> None:
+        raise _ParserFoundError(parser)
+
+    own, argparse.ArgumentParser.parse_args = argparse.ArgumentParser.parse_args, stop  # type: ignore[method-assign]
+    try:
+        runpy.run_module(BENCHMARK, run_name="__main__")
+    except _ParserFoundError as found:
+        parser = found.args[0]
+    except Exception as error:  # whatever stops it is the answer
+        why = f"{type(error).__name__}: {error}"
+        raise DumpError(f"{BENCHMARK} cannot be run by {sys.executable}: {why}") from error
+    else:
+        raise DumpError(f"{BENCHMARK} builds no parser: this version reads its command line otherwise")
+    finally:
+        argparse.ArgumentParser.parse_args = own  # type: ignore[method-assign]
+    engine: dict[str, Any] = {
+        "program": BENCHMARK,
+        "version": _version("sglang", PARSERS[SERVER][2]),
+        "env": {},
+        # What is appended to each request.
+        "unchecked": {"json": {"--extra-request-body": "object"}},
+        "renames": [],
+        "removed": [],
+        "defaults": [],
+        "flags": list(_flags(parser, set())),
+    }
+    return engine
+
+
 def render(engine: dict[str, Any]) -> str:
     """The file's text: JSON, one flag a line, so that two versions can be compared line by line."""
     lines = []
@@ -98,7 +141,7 @@ def render(engine: dict[str, Any]) -> str:
         if key in ("flags", "renames", "removed", "defaults") and value:
             body = ",\n".join(f"  {json.dumps(each)}" for each in value)
             lines.append(f" {json.dumps(key)}: [\n{body}\n ]")
-        elif key == "env":
+        elif key == "env" and value:
             body = ",\n".join(f"  {json.dumps(reader)}: [\n{_column(names)}\n  ]" for reader, names in value.items())
             lines.append(f" {json.dumps(key)}: {{\n{body}\n }}")
         else:
@@ -192,6 +235,8 @@ def _listed(choices: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """A default or choice as JSON can say it; what it cannot say becomes its text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no infinity; the parser reads the word
     if value is None or isinstance(value, (bool, int, float, str)):
         return getattr(value, "value", value)  # an enumeration that is a text is its value
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -257,3 +257,35 @@ def test_the_committed_files_have_the_tools_form(name):
     code += "sys.stdout.write(dump_engine.render(json.load(sys.stdin)))"
     done = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
     assert done.stdout == text
+
+
+BENCH_SERVING = """
+import argparse
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Benchmark the online serving throughput.")
+    parser.add_argument("--request-rate", type=float, default=float("inf"))
+    parser.add_argument("--num-prompts", type=int, default=1000)
+    parser.add_argument_group("more").add_argument("--gsp-ordered", action="store_true")
+    parser.parse_args()
+    raise SystemExit("it went on")
+"""
+
+
+def test_the_benchmarks_parser_is_dumped_where_it_is_built(tmp_path):
+    for name, text in {**FILES, "sglang/bench_serving.py": BENCH_SERVING}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(TOOL), "--program", "sglang.bench_serving"],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    engine = load_engine(json.loads(done.stdout))
+    assert (engine.program, engine.version) == ("sglang.bench_serving", "0.5.19")
+    assert [flag.name for flag in engine.flags] == ["request-rate", "num-prompts", "gsp-ordered"]
+    assert engine.flag("request-rate").default == "inf"
+    assert not check(
+        engine, {"request-rate": "inf", "num-prompts": 3, "gsp-ordered": True}, where="w", role="benchmark"
+    )
