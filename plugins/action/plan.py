@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -167,7 +168,8 @@ class ActionModule(ActionBase):
         """What the preflight asks each host."""
         services = compiled.plan.services
         forks = int(context.CLIARGS.get("forks") or constants.DEFAULT_FORKS)
-        return questions(services, edges(services), addresses(compiled), compiled.settings, asked, forks)
+        token = uuid.uuid4().hex
+        return questions(services, edges(services), addresses(compiled), compiled.settings, asked, forks, token)
 
     def _returned(
         self, compiled: Compiled, previous: dict[str, Any] | None, variables: dict[str, Any]

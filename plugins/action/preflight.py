@@ -9,9 +9,8 @@ from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.action.plan import ActionModule as PlanAction
 from ansible_collections.ascend.sglang.plugins.action.plan import Answers, addresses
-from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text, errors
+from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled
-from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import page
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import registry, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
@@ -30,6 +29,7 @@ class ActionModule(PlanAction):
                 "connections": {"type": "str"},
                 "dest": {"type": "path"},
                 "previous": {"type": "dict"},
+                "fatal": {"type": "bool", "default": True},
             }
         )
         try:
@@ -37,11 +37,11 @@ class ActionModule(PlanAction):
         except CompileError as stopped:
             return {**result, "failed": True, "msg": error_text(stopped.findings)}
         answers = self._answers(variables, compiled, arguments["host_facts"])
-        files = {}
+        changed, unwritten = False, []
         try:
             compiled = again(answers)
             of_plan = compiled.plan.findings
-            files = {"plan.json": compiled.plan.as_json(), "plan.md": page(compiled.plan, compiled.choice.note)}
+            changed, unwritten = self._written(arguments.get("dest"), compiled)
         except CompileError as stopped:
             # The plan of before serves to check what the hosts told: all problems are reported together.
             of_plan = stopped.findings
@@ -51,15 +51,16 @@ class ActionModule(PlanAction):
         for line in report.text(lines):
             self._display.display(line)
         content = report.as_dict(lines, situation.hosts, registry.explained())
-        changed, unwritten = self._written(arguments.get("dest"), files)
         # What is found differs from run to run, as a log does: that is no change.
-        _differs, more = self._written(arguments.get("dest"), {"preflight.json": report.as_json(content)})
+        _differs, more = self._put(arguments.get("dest"), {"preflight.json": report.as_json(content)})
         unwritten += [] if unwritten else more
         found = [*unwritten, *of_plan, *registry.findings(outcomes)]
-        if errors(found):
-            return {**result, "failed": True, "changed": changed, "msg": error_text(found)}
+        refused = error_text(found)
+        if refused:
+            failed = {"failed": True, "msg": refused} if arguments["fatal"] else {}
+            return {**result, **failed, "changed": changed, "refused": refused, "report": content}
         returned = self._returned(compiled, arguments.get("previous"), variables)
-        return {**result, "changed": changed, "report": content, **returned}
+        return {**result, "changed": changed, "refused": "", "report": content, **returned}
 
     def _tried(self, variables: dict[str, Any], register: str | None, hosts: Answers) -> Answers:
         """By host what its connections came to."""

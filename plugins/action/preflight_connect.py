@@ -31,7 +31,9 @@ class ActionModule(ActionBase):
             argument_spec={
                 "name": {"type": "str", "required": True},
                 "source": {"type": "str", "required": True},
-                "targets": {"type": "list", "elements": "dict", "required": True},
+                "targets": {"type": "list", "elements": "dict", "default": []},
+                "token": {"type": "str", "default": "", "no_log": False},
+                "release": {"type": "bool", "default": False},
                 "seconds": {"type": "float", "default": 3.0},
             }
         )

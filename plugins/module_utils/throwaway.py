@@ -19,6 +19,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -28,6 +29,9 @@ _GREETING = "ascend.sglang preflight: this is "
 _LINE_LIMIT = 300
 _AT_A_TIME = 64
 _BACKLOG = 256
+# Another run may be replacing the listeners at this moment.
+_RETRY_SECONDS = 1.0
+_RETRY_PAUSE = 0.05
 
 
 class Listener(NamedTuple):
@@ -60,8 +64,13 @@ def release(control: str = _CONTROL, seconds: float = 2.0) -> bool:
     return True
 
 
-def listen(host: str, wanted: Sequence[Listener], seconds: int, control: str = _CONTROL) -> dict[int, str]:
-    """Start the listeners in a process of their own. By port: why there is none there, or an empty text."""
+def listen(
+    host: str, wanted: Sequence[Listener], seconds: int, token: str = "", control: str = _CONTROL
+) -> dict[int, str]:
+    """Start the listeners in a process of their own. By port: why there is none there, or an empty text.
+
+    :param token: what visitors of the same run say; those of another run are greeted, and do not count.
+    """
     sockets: list[tuple[socket.socket, Listener]] = []
     problems: dict[int, str] = {}
     for one in wanted:
@@ -78,7 +87,7 @@ def listen(host: str, wanted: Sequence[Listener], seconds: int, control: str = _
             try:
                 kept = [one.fileno() for one, _wanted in sockets]
                 _detach(kept + ([line.fileno()] if line else []), seconds)
-                _serve(host, sockets, line)
+                _serve(host, token, sockets, line)
             finally:
                 # Nothing of the caller's may run twice.
                 os._exit(0)
@@ -133,7 +142,9 @@ def _detach(keep: Iterable[int], seconds: int) -> None:
                 os.close(int(name))
 
 
-def _serve(host: str, sockets: Sequence[tuple[socket.socket, Listener]], line: socket.socket | None) -> None:
+def _serve(
+    host: str, token: str, sockets: Sequence[tuple[socket.socket, Listener]], line: socket.socket | None
+) -> None:
     waiting = selectors.DefaultSelector()
     open_ports = {wanted.port: one for one, wanted in sockets}
     left = {wanted.port: set(wanted.expect) for _one, wanted in sockets}
@@ -152,7 +163,9 @@ def _serve(host: str, sockets: Sequence[tuple[socket.socket, Listener]], line: s
             if kind == "listener":
                 _greet(source, port, host, waiting)
                 continue
-            left[port].discard(_farewell(source, waiting))
+            said, _blank, name = _farewell(source, waiting).partition(" ")
+            if said == token:
+                left[port].discard(name)
             if not left[port] and port in open_ports:
                 waiting.unregister(open_ports[port])
                 open_ports.pop(port).close()
@@ -177,7 +190,7 @@ def _greet(source: socket.socket, port: int, host: str, waiting: selectors.BaseS
 
 
 def _farewell(visitor: socket.socket, waiting: selectors.BaseSelector) -> str:
-    """Who it was; an empty text for one that did not say."""
+    """The token of its run, a blank, and who it was; an empty text for one that did not say."""
     waiting.unregister(visitor)
     with visitor:
         try:
@@ -186,7 +199,7 @@ def _farewell(visitor: socket.socket, waiting: selectors.BaseSelector) -> str:
             return ""
 
 
-def connect(name: str, source: str, targets: Sequence[Target], seconds: float) -> list[dict[str, Any]]:
+def connect(name: str, source: str, targets: Sequence[Target], seconds: float, token: str = "") -> list[dict[str, Any]]:
     """Try all connections at once, from one's own address. One entry each, with ``host`` and ``port``.
 
     ``outcome``: ``ok``; ``source`` (the own address is not there); ``name`` (the target's cannot be resolved);
@@ -195,7 +208,7 @@ def connect(name: str, source: str, targets: Sequence[Target], seconds: float) -
     kernel would choose for this target by its routes.
     """
     with ThreadPoolExecutor(max(1, min(_AT_A_TIME, len(targets)))) as pool:
-        tried = list(pool.map(lambda target: _try(name, source, target, seconds), targets))
+        tried = list(pool.map(lambda target: _try(f"{token} {name}", source, target, seconds), targets))
     return [
         {"host": target.host, "port": target.port, "outcome": outcome, "detail": detail, "route": route}
         for target, (outcome, detail, route) in zip(targets, tried)
@@ -213,27 +226,35 @@ _OUTCOMES: Mapping[int, str] = {
 }
 
 
-def _try(name: str, source: str, target: Target, seconds: float) -> tuple[str, str, str]:
+def _try(me: str, source: str, target: Target, seconds: float) -> tuple[str, str, str]:
     try:
         found = socket.getaddrinfo(target.address, target.port, type=socket.SOCK_STREAM)[0]
     except OSError as problem:
         return "name", problem.strerror or str(problem), ""
     family, place = found[0], found[4]
-    route = _route(family, place)
+    try:
+        own = socket.getaddrinfo(source, 0, family, type=socket.SOCK_STREAM)[0][4]
+    except OSError as problem:
+        return "source", problem.strerror or str(problem), _route(family, place)
+    until = time.monotonic() + _RETRY_SECONDS
+    outcome, detail = _once(me, family, own, place, target, seconds)
+    while outcome == "refused" and target.greets and time.monotonic() < until:
+        time.sleep(_RETRY_PAUSE)
+        outcome, detail = _once(me, family, own, place, target, seconds)
+    return outcome, detail, _route(family, place)
+
+
+def _once(me: str, family: int, own: Any, place: Any, target: Target, seconds: float) -> tuple[str, str]:
     with socket.socket(family, socket.SOCK_STREAM) as line:
         line.settimeout(seconds)
         try:
-            line.bind(socket.getaddrinfo(source, 0, family, type=socket.SOCK_STREAM)[0][4])
-        except OSError as problem:
-            return "source", problem.strerror or str(problem), route
-        try:
+            line.bind(own)
             line.connect(place)
         except socket.timeout:
-            return "timeout", f"no answer within {seconds:g} s", route
+            return "timeout", f"no answer within {seconds:g} s"
         except OSError as problem:
-            return _OUTCOMES.get(problem.errno or 0, "error"), problem.strerror or str(problem), route
-        outcome, detail = _listen_to(line, name, target) if target.greets else ("ok", "")
-        return outcome, detail, route
+            return _OUTCOMES.get(problem.errno or 0, "error"), problem.strerror or str(problem)
+        return _listen_to(line, me, target) if target.greets else ("ok", "")
 
 
 def _route(family: int, place: Any) -> str:
@@ -246,10 +267,10 @@ def _route(family: int, place: Any) -> str:
             return ""
 
 
-def _listen_to(line: socket.socket, name: str, target: Target) -> tuple[str, str]:
+def _listen_to(line: socket.socket, me: str, target: Target) -> tuple[str, str]:
     try:
         said = line.recv(_LINE_LIMIT).decode("utf-8", "replace").strip()
-        line.sendall(f"{name}\n".encode())
+        line.sendall(f"{me}\n".encode())
     except OSError as problem:
         return "silent", problem.strerror or str(problem)
     if said == _GREETING + target.host:
@@ -260,7 +281,9 @@ def _listen_to(line: socket.socket, name: str, target: Target) -> tuple[str, str
 
 
 def main(text: str) -> None:
-    """Try the connections that a JSON text asks for, with the options of preflight_connect, and write the answers."""
+    """Do what a JSON text asks for, with the options of preflight_connect, and write the answers."""
     asked = json.loads(text)
+    if asked["release"]:
+        release()
     targets = [Target(one["host"], one["address"], one["port"], one["greets"]) for one in asked["targets"]]
-    json.dump(connect(asked["name"], asked["source"], targets, asked["seconds"]), sys.stdout)
+    json.dump(connect(asked["name"], asked["source"], targets, asked["seconds"], asked["token"]), sys.stdout)

@@ -98,6 +98,10 @@ options:
             type: list
             elements: str
             required: true
+      token:
+        description: What tells this run's visitors from those of another.
+        type: str
+        default: ""
       seconds:
         description: For how long the throw-away listeners stay at the most.
         type: int
@@ -266,6 +270,7 @@ def argument_spec() -> dict[str, Any]:
                         "expect": {"type": "list", "elements": "str", "required": True},
                     },
                 },
+                "token": {"type": "str", "default": "", "no_log": False},
                 "seconds": {"type": "int", "default": 20},
             },
         },
@@ -367,7 +372,7 @@ def start_listeners(asked: dict[str, Any], units: dict[str, Any]) -> dict[int, s
     """Throw-away listeners where no service of ours is in the way; by port why there is none, or an empty text."""
     wanted = [one for one in asked["listen"] if not in_use(one, units)]
     listeners = [throwaway.Listener(one["address"], one["port"], tuple(one["expect"])) for one in wanted]
-    return throwaway.listen(asked["name"], listeners, asked["seconds"])
+    return throwaway.listen(asked["name"], listeners, asked["seconds"], asked["token"])
 
 
 def in_use(wanted: dict[str, Any], units: dict[str, Any]) -> bool:

@@ -32,9 +32,13 @@ options:
   previous:
     description: An earlier plan to compare with; the return value RV(differences) names what differs.
     type: dict
+  fatal:
+    description: Whether the task fails when something is an error. If not, RV(refused) says so.
+    type: bool
+    default: true
 attributes:
   check_mode:
-    description: In check mode nothing is written; RV(changed) says whether the plan's files would have been.
+    description: In check mode nothing is written; the result says whether the plan's files would have been.
     support: full
   diff_mode:
     description: No diff is returned.
@@ -84,6 +88,10 @@ report:
       type: list
       elements: dict
       returned: always
+refused:
+  description: All errors, one a line; empty where there is none. With errors nothing else but RV(report) is returned.
+  returned: always
+  type: str
 differences:
   description: What differs from O(previous), one line each.
   type: list

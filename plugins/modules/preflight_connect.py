@@ -29,7 +29,7 @@ options:
     description: What to connect to.
     type: list
     elements: dict
-    required: true
+    default: []
     suboptions:
       host:
         description: Name of the other host in the inventory.
@@ -47,6 +47,15 @@ options:
         description: Whether a throw-away listener waits there.
         type: bool
         required: true
+  token:
+    description: What tells this run's visitors from those of another, as the listeners were told.
+    type: str
+    default: ""
+  release:
+    description:
+      - Whether this host's throw-away listeners are ended first, because nobody will come to them any more.
+    type: bool
+    default: false
   seconds:
     description: How long one connection may take.
     type: float
@@ -117,7 +126,7 @@ def argument_spec() -> dict[str, Any]:
         "targets": {
             "type": "list",
             "elements": "dict",
-            "required": True,
+            "default": [],
             "options": {
                 "host": {"type": "str", "required": True},
                 "address": {"type": "str", "required": True},
@@ -125,6 +134,8 @@ def argument_spec() -> dict[str, Any]:
                 "greets": {"type": "bool", "required": True},
             },
         },
+        "token": {"type": "str", "default": "", "no_log": False},
+        "release": {"type": "bool", "default": False},
         "seconds": {"type": "float", "default": 3.0},
     }
 
@@ -134,7 +145,9 @@ def main() -> None:
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
     params = module.params
     wanted = [throwaway.Target(one["host"], one["address"], one["port"], one["greets"]) for one in params["targets"]]
-    tried = throwaway.connect(params["name"], params["source"], wanted, params["seconds"])
+    if params["release"]:
+        throwaway.release()
+    tried = throwaway.connect(params["name"], params["source"], wanted, params["seconds"], params["token"])
     module.exit_json(changed=False, connections=tried)
 
 

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -128,6 +129,14 @@ def test_however_ansible_reaches_the_hosts(lab: Lab, changes: Any):
     assert lab.quiet()
 
 
+def test_two_at_once_do_not_get_in_each_others_way(lab: Lab):
+    inventory = lab.inventory()
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(lambda _number: playbooks.run("preflight", inventory), range(2)))
+    for run in runs:
+        run.passed().said("ok       connections", "all 5 hosts")
+
+
 def test_everything_at_once(spoilt: Lab):
     """A firewall that rejects, one that drops, a busy port, weights damaged in three ways: one report of all."""
     lab = spoilt
@@ -189,6 +198,8 @@ def test_routes(spoilt: Lab):
     lab.spoil("d1", f"ip route add blackhole {target}/32", f"ip route del blackhole {target}/32")
     lab.spoil("r1", f"ip route add {target}/32 dev eth0", f"ip route del {target}/32")
     found = lab.report()
+    # Listeners that nobody reached are gone all the same.
+    assert lab.quiet()
     # Neither do p1's answers come back.
     assert {one.partition(":")[0] for one in errors(found)} == {"connections d1", "connections p1"}
     assert any("d1 cannot reach p1:" in one for one in errors(found))
@@ -315,6 +326,7 @@ def test_a_host_that_does_not_answer_and_a_limit(lab: Lab):
     told = errors(lab.report(own={"d2": {"ansible_host": "198.51.100.253"}}))
     assert len(told) == 1
     assert told[0].startswith("unreachable plan: host d2: it does not answer")
+    assert lab.quiet()
     report = lab.report("--limit", "p1:d1")
     assert (report["errors"], set(report["hosts"])) == (0, {"p1", "d1"})
     assert report["hosts"]["d1"]["connections"] == "ok"

@@ -34,13 +34,18 @@ def questions(
     settings: ClusterSettings,
     asked: Collection[str],
     forks: int,
+    token: str = "",
 ) -> dict[str, dict[str, Any]]:
-    """By host. addresses: the hosts' data addresses; asked: the hosts that this run reaches (`--limit`)."""
+    """By host. addresses: the hosts' data addresses; asked: the hosts that this run reaches (`--limit`); token: what
+    tells its visitors from those of another run.
+    """
     hosts = [name for name in dict.fromkeys(one.host for one in services) if name in asked]
     seconds = listening_seconds(len(hosts), forks)
     spread = len({one.host for one in services if one.npus is not None}) > 1
+    # Nobody opens a port that nobody will try.
+    tried = () if "connections" in settings.texts("sglang_preflight_skip") else edges
     wanted: dict[tuple[str, int], dict[str, Any]] = {}
-    for edge in (one for one in edges if one.source in asked):
+    for edge in (one for one in tried if one.source in asked):
         place = {"address": addresses[edge.target], "port": edge.port, "unit": edge.unit, "lasting": edge.lasting}
         wanted.setdefault((edge.target, edge.port), {**place, "expect": []})["expect"].append(edge.source)
     listeners: dict[str, list[dict[str, Any]]] = {}
@@ -52,6 +57,7 @@ def questions(
             **_of_host([one for one in services if one.host == name], settings, spread=spread),
             "listen": listeners.get(name, []),
             "seconds": seconds,
+            "token": token,
         }
         for name in hosts
     }

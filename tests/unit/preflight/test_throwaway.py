@@ -13,12 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import throwaway
 from ansible_collections.ascend.sglang.plugins.module_utils.throwaway import Listener, Target
 
 HERE = "127.0.0.1"
+TOKEN = "0123abcd"
 
 
 @pytest.fixture
@@ -32,15 +34,17 @@ def control() -> Iterator[str]:
 @pytest.fixture
 def ports() -> list[int]:
     """Ports that are free."""
-    held = [socket.create_server((HERE, 0)) for _ in range(3)]
+    held = [socket.create_server((HERE, 0)) for _unused in range(3)]
     found = [one.getsockname()[1] for one in held]
     for one in held:
         one.close()
     return found
 
 
-def connect(port: int, *, host: str = "p1", greets: bool = True, name: str = "d1", source: str = HERE) -> str:
-    (told,) = throwaway.connect(name, source, [Target(host, HERE, port, greets)], 2.0)
+def connect(
+    port: int, *, host: str = "p1", greets: bool = True, name: str = "d1", source: str = HERE, token: str = TOKEN
+) -> str:
+    (told,) = throwaway.connect(name, source, [Target(host, HERE, port, greets)], 2.0, token)
     assert (told["host"], told["port"]) == (host, port)
     return f"{told['outcome']} {told['detail']}".strip()
 
@@ -62,7 +66,7 @@ def gone(port: int, seconds: float = 3.0) -> bool:
 def test_it_closes_when_everybody_was_there(control, ports):
     one, two, _three = ports
     wanted = [Listener(HERE, one, ("d1", "d2")), Listener(HERE, two, ("d1",))]
-    assert throwaway.listen("p1", wanted, 20, control) == {one: "", two: ""}
+    assert throwaway.listen("p1", wanted, 20, TOKEN, control) == {one: "", two: ""}
     assert connect(one) == "ok"
     assert listens(one)
     assert connect(one, name="d2") == "ok"
@@ -74,23 +78,23 @@ def test_it_closes_when_everybody_was_there(control, ports):
 
 
 def test_it_ends_at_its_deadline(control, ports):
-    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 1, control)
+    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 1, TOKEN, control)
     assert listens(ports[0])
     assert gone(ports[0])
 
 
 def test_the_next_run_replaces_it(control, ports):
     wanted = [Listener(HERE, ports[0], ("d1",))]
-    throwaway.listen("p1", wanted, 20, control)
+    throwaway.listen("p1", wanted, 20, TOKEN, control)
     assert throwaway.release(control)
-    assert throwaway.listen("p1", wanted, 20, control) == {ports[0]: ""}
+    assert throwaway.listen("p1", wanted, 20, TOKEN, control) == {ports[0]: ""}
     assert connect(ports[0]) == "ok"
 
 
 def test_it_works_where_somebody_else_has_the_name_to_end_it_by(control, ports):
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(control)
-        throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, control)
+        throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
         assert connect(ports[0]) == "ok"
         assert gone(ports[0])
 
@@ -104,20 +108,20 @@ def test_a_taken_port_and_a_foreign_address(control, ports):
 
 
 def test_nobody_expected_nothing_opened(control, ports):
-    assert throwaway.listen("p1", [Listener(HERE, ports[0], ())], 20, control) == {}
+    assert throwaway.listen("p1", [Listener(HERE, ports[0], ())], 20, TOKEN, control) == {}
     assert not listens(ports[0])
 
 
 def test_a_visitor_that_says_nothing_does_not_count(control, ports):
-    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, control)
-    for _ in range(3):
+    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
+    for _unused in range(3):
         assert listens(ports[0])
     with socket.create_connection((HERE, ports[0])):
         assert connect(ports[0]) == "ok"
 
 
 def test_the_listener_of_another_host(control, ports):
-    throwaway.listen("p2", [Listener(HERE, ports[0], ("d1",))], 20, control)
+    throwaway.listen("p2", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
     assert connect(ports[0]) == "stranger p2"
 
 
@@ -154,23 +158,42 @@ def test_the_route_is_told(ports):
 def test_ipv6(control, ports):
     if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):
         pytest.fail("this machine has no IPv6, so nobody knows whether it works")
-    throwaway.listen("p1", [Listener("::1", ports[0], ("d1",))], 20, control)
-    (told,) = throwaway.connect("d1", "::1", [Target("p1", "::1", ports[0], True)], 2.0)
+    throwaway.listen("p1", [Listener("::1", ports[0], ("d1",))], 20, TOKEN, control)
+    (told,) = throwaway.connect("d1", "::1", [Target("p1", "::1", ports[0], True)], 2.0, TOKEN)
     assert told["outcome"] == "ok"
 
 
 def test_many_at_once(control, ports):
     names = tuple(f"d{number}" for number in range(200))
-    throwaway.listen("p1", [Listener(HERE, ports[0], names)], 20, control)
+    throwaway.listen("p1", [Listener(HERE, ports[0], names)], 20, TOKEN, control)
     assert {connect(ports[0], name=name) for name in names} == {"ok"}
     assert gone(ports[0])
 
 
 def test_its_text_runs_by_itself_on_any_python(control, ports):
     """As preflight_connect sends it to a host, where the collection is not."""
-    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, control)
+    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
     target = {"host": "p1", "address": HERE, "port": ports[0], "greets": True}
-    asked = json.dumps({"name": "d1", "source": HERE, "targets": [target], "seconds": 2.0})
+    asked = json.dumps(
+        {"name": "d1", "source": HERE, "targets": [target], "seconds": 2.0, "token": TOKEN, "release": False}
+    )
     code = f"{pathlib.Path(throwaway.__file__).read_text()}\n\nmain({asked!r})\n"
     done = subprocess.run([sys.executable, "-I", "-"], input=code, capture_output=True, text=True, check=True)
     assert [one["outcome"] for one in json.loads(done.stdout)] == ["ok"]
+
+
+def test_visitors_of_another_run_are_greeted_and_do_not_count(control, ports):
+    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
+    assert connect(ports[0], token="another") == "ok"
+    assert listens(ports[0])
+    assert connect(ports[0]) == "ok"
+    assert gone(ports[0])
+
+
+def test_a_listener_that_is_just_being_replaced_is_waited_for(control, ports):
+    wanted = [Listener(HERE, ports[0], ("d1",))]
+    with ThreadPoolExecutor(1) as pool:
+        told = pool.submit(connect, ports[0])
+        time.sleep(0.3)
+        throwaway.listen("p1", wanted, 20, TOKEN, control)
+        assert told.result() == "ok"
