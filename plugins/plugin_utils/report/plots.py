@@ -16,7 +16,8 @@ _KINDS = (
     ("tpot_ms", "TPOT: time per output token", "requests"),
     ("itl_ms", "ITL: time between tokens", "tokens"),
 )
-_COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
+# What the library writes besides: the day, and settings for a script that the page does not have.
+_BESIDES = re.compile(r"<!--.*?-->|<script.*?</script>", re.DOTALL)
 _TICKS = 6
 
 
@@ -70,8 +71,7 @@ def _plot(
         chart.add(name, [(value, 100 * number / last) for number, value in enumerate(values)])
     if published is not None:
         chart.add("published", [(published, 0), (published, 100)])
-    # The library writes the day into a comment.
-    return _COMMENTS.sub("", str(chart.render(is_unicode=True)))
+    return _BESIDES.sub("", str(chart.render(is_unicode=True)))
 
 
 def nice(step: float) -> float:
