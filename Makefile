@@ -82,7 +82,7 @@ long: hosts
 	tools/as-found pytest tests/long
 
 settings: setup ## write group_vars/all.example.yml from the one list of settings
-	tools/settings_example.py >group_vars/all.example.yml
+	python tools/settings_example.py >group_vars/all.example.yml
 
 clean: ## remove what the tools keep in the tree, .venv too
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/output

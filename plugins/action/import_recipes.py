@@ -93,9 +93,7 @@ def _read(page: Path) -> str:
     try:
         return page.read_text(encoding="utf-8")
     except OSError as problem:
-        raise AnsibleActionFail(
-            f"page: {page} cannot be read ({problem.strerror}). Give the path of a file"
-        ) from None
+        raise AnsibleActionFail(f"page: {page} cannot be read ({problem.strerror}). Give the path of a file") from None
     except UnicodeDecodeError as problem:
         raise AnsibleActionFail(f"page: {page} is no text in UTF-8 ({problem}). Save it as UTF-8") from None
 

@@ -135,7 +135,7 @@ class Variables:
             values = {host: self._secrets.get((host, setting.name)) or "" for host in hosts}
             if not any(values.values()):
                 continue
-            first = next(host for host, value in values.items() if value)
+            (first, *_others) = [host for host, value in values.items() if value]
             other = next((host for host, value in values.items() if value != values[first]), None)
             if other is not None:
                 what = f"host {other} has {'another value than' if values[other] else 'none, and'} host {first}"

@@ -175,12 +175,13 @@ def override_args(
     engine: Engine,
     role: str,
     reasons: Reasons,
-    derived: Mapping[str, str] = _DERIVED_FLAGS,
+    derived: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Plain], list[Finding]]:
     """The arguments with a user's in their place, and what is wrong with those; the reasons are noted.
 
     derived: flags that the compiler derives -> what to do instead of setting them.
     """
+    derived = _DERIVED_FLAGS if derived is None else derived
     result = dict(args)
     findings: list[Finding] = []
     where = f"sglang_{role}_args"

@@ -182,7 +182,7 @@ class _Rollout:
             )
             yield self._together(new, why + "instances and the router have started again")
         elif any("store" in one["ports"] for one in group) and any(map(self._serves, group)):
-            holder = next(one for one in group if "store" in one["ports"])
+            (holder, *_others) = [one for one in group if "store" in one["ports"]]
             why = (
                 f"{_of(holder)} holds the store, so that its whole PD group restarts: no request is answered meanwhile"
             )

@@ -44,7 +44,7 @@ def test_five_hosts(tmp_path, best):
         preflight()
         # In turn, so that what else the machine does meets both.
         facts, checks = zip(
-            *((best("facts", gather_facts, 1), best("preflight", preflight, 1)) for _ in range(4)), strict=True
+            *((best("facts", gather_facts, 1), best("preflight", preflight, 1)) for _unused in range(4)), strict=True
         )
         ratio = min(checks) / min(facts)
         best(

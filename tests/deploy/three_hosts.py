@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from on_hosts import hosts, playbooks, state
+from on_hosts import hosts as lab
+from on_hosts import playbooks, state
 
 NUMBERS = {"p1": 187, "p2": 188, "d1": 189}
 # Quick: these tests deploy often.
@@ -40,10 +41,10 @@ systemctl enable --quiet --now sglang-notes
 class Lab:
     """The hosts, and a folder for inventories and plans."""
 
-    hosts: Mapping[str, hosts.LabHost]
+    hosts: Mapping[str, lab.LabHost]
     folder: pathlib.Path
 
-    def __getitem__(self, name: str) -> hosts.LabHost:
+    def __getitem__(self, name: str) -> lab.LabHost:
         return self.hosts[name]
 
     def inventory(
@@ -58,18 +59,18 @@ class Lab:
         path = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "hosts.yml"
         return playbooks.write_inventory(
             path,
-            {**hosts.CONNECTION, **cluster, "sglang_instances": {"prefill": 2}, **variables},
+            {**lab.CONNECTION, **cluster, "sglang_instances": {"prefill": 2}, **variables},
             {group: {name: each[name] for name in names} for group, names in members.items()},
         )
 
     def set_knobs(self, **differing: Mapping[str, Any]) -> None:
         """What the engines on each host are to do, besides being quick."""
         for name, host in self.hosts.items():
-            hosts.set_knobs(host, {**KNOBS, **differing.get(name, {})})
+            lab.set_knobs(host, {**KNOBS, **differing.get(name, {})})
 
     def everywhere(self, command: str) -> dict[str, str]:
         """What a command prints on each host."""
-        return hosts.everywhere(self.hosts.values(), command)
+        return lab.everywhere(self.hosts.values(), command)
 
     def exact(self) -> dict[str, list[str]]:
         """The hosts' state; equal only where nothing was touched in between."""

@@ -146,10 +146,10 @@ def _other_address(address: str, host: str, places: Mapping[str, Place]) -> str 
 
 def read(text: str) -> tuple[list[str], dict[str, str]]:
     """The command line and the exported variables of a launch.sh."""
-    head, _, tail = text.partition("\nexec ")
+    head, _unused, tail = text.partition("\nexec ")
     argv = shlex.split(tail.replace("\\\n", " "))
     exported = (shlex.split(line)[1].partition("=") for line in head.splitlines() if line.startswith("export "))
-    return argv, {name: value for name, _, value in exported}
+    return argv, {name: value for name, _unused, value in exported}
 
 
 def edit(text: str, flip: Flip) -> str:

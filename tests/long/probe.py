@@ -56,7 +56,7 @@ def ask(entrance: str, prompts: list[str]) -> dict:
     failures = [text for good, text in answers.values() if not good]
     if failures:
         return {"failure": f"{len(failures)} of {len(prompts)} completions failed: {failures[0]}"}
-    return {"answers": {prompt: text for prompt, (_, text) in answers.items()}}
+    return {"answers": {prompt: text for prompt, (_unused, text) in answers.items()}}
 
 
 def complete(entrance: str, prompt: str) -> tuple[bool, str]:

@@ -63,5 +63,5 @@ def asked(host: LabHost, url: str, key: str = "", **more: Any) -> Iterator[Accou
         time.sleep(1)
         yield account
     finally:
-        printed, _ = client.communicate("\n", timeout=90)
+        printed, _unused = client.communicate("\n", timeout=90)
     account.requests.extend(json.loads(printed)["requests"])

@@ -30,7 +30,7 @@ class Run:
     @property
     def recap(self) -> dict[str, dict[str, int]]:
         """Host -> counter -> number; empty where Ansible did not get that far."""
-        _, separator, text = self.output.rpartition("PLAY RECAP")
+        _unused, separator, text = self.output.rpartition("PLAY RECAP")
         lines = re.findall(r"^(\S+) +: (.*)$", text if separator else "", re.MULTILINE)
         return {host: {name: int(n) for name, n in re.findall(r"(\w+)=(\d+)", rest)} for host, rest in lines}
 

@@ -54,7 +54,7 @@ def items(statements: Sequence[sh.Statement]) -> Iterator[Item]:
 
 def _of_command(statement: sh.Command) -> Iterator[tuple[int, str, str]]:
     words = [(word.line, word.literal or _beginning(word)) for word in statement.words]
-    names = [text for _, text in words]
+    names = [text for _unused, text in words]
     if names[:1] in (["source"], ["."]) and len(words) > 1:
         yield words[1][0], "source", names[1]
         return
@@ -93,7 +93,7 @@ def _noted(item: Item, notes: Sequence[Note]) -> bool:
 
 
 def _why(item: Item, block: Block, done: Imported) -> str:
-    others = [line for line, _, name in done.used if name == item.name and line > item.line >= block.code.line]
+    others = [line for line, _unused, name in done.used if name == item.name and line > item.line >= block.code.line]
     return f"line {min(others)} says it again, and that counts" if others else "nothing is started with it"
 
 

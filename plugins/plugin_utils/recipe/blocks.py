@@ -124,7 +124,7 @@ def run_all(blocks: Sequence[Block]) -> tuple[list[tuple[Block, Run]], list[Note
         if block.kind == "preparation":
             pending.append(block)
             continue
-        if block.kind == "server" and not any(each.kind == "server" for each, _ in runs):
+        if block.kind == "server" and not any(each.kind == "server" for each, _unused in runs):
             lasting, pending = pending, []
         preparations = [*(lasting if block.kind == "server" else []), *pending]
         if block.kind == "aside":

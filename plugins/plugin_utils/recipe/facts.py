@@ -57,12 +57,12 @@ def parse_table(table: Table) -> list[tuple[Mapping[str, str], str | None]]:
         rows: list[tuple[Mapping[str, str], str | None]] = []
         for row in table.rows[1:]:
             pairs = [(key, cell) for key, cell in zip(head, row, strict=False) if key]
-            link = next((cell.link for _, cell in pairs if cell.link), None)
+            link = next((cell.link for _unused, cell in pairs if cell.link), None)
             facts = {key: cell.text for key, cell in pairs if cell.text and key.lower() != "configuration"}
             rows.append((facts, link))
         return rows
     own = [(_canonical(row[0].text), row[1].text) for row in table.rows if len(row) == 2]
-    if len(own) == len(table.rows) and sum(key in _KEYS for key, _ in own) >= 2:
+    if len(own) == len(table.rows) and sum(key in _KEYS for key, _unused in own) >= 2:
         return [({key: text for key, text in own if text and key.lower() != "configuration"}, None)]
     return []
 
@@ -111,7 +111,7 @@ def _dataset_words(dataset: str) -> Iterator[str]:
 
 
 def _length(text: str) -> str:
-    whole, _, part = text.partition(".")
+    whole, _unused, part = text.partition(".")
     return f"{whole}k{part}"
 
 

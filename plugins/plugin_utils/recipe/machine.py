@@ -181,7 +181,7 @@ class _Machine:
 
     def for_count(self, statement: sh.ForCount) -> None:
         self.scope.step(statement.start, statement.line)
-        for _ in range(MOST):
+        for _unused in range(MOST):
             if not self.scope.number(statement.condition, statement.line) or not self.round(statement.body):
                 return
             self.scope.step(statement.step, statement.line)

@@ -64,7 +64,7 @@ def plain(lines: Sequence[str]) -> Iterator[Element]:
             if block:
                 block.extend((number, "") for number in range(block[-1][0] + 1, place))
             block.extend((place + offset, text) for offset, text in enumerate(paragraph))
-            depth = _depth("\n".join(text for _, text in block))
+            depth = _depth("\n".join(text for _unused, text in block))
             continue
         yield from finish()
         marked = False
@@ -160,17 +160,17 @@ def _blocks(block: list[tuple[int, str]], marked: bool) -> Iterator[Code]:
         while part and not part[0][1].strip():
             part = part[1:]
         if part:
-            yield Code(part[0][0] + 1, "\n".join(text for _, text in part).rstrip("\n"))
+            yield Code(part[0][0] + 1, "\n".join(text for _unused, text in part).rstrip("\n"))
 
 
 def _cut(block: list[tuple[int, str]]) -> int | None:
     """Where the shell of another host begins: behind the last server's loop or command, before the router's."""
-    server = max((place for place, (_, text) in enumerate(block) if _SERVER.search(text)), default=None)
-    other = next((place for place, (_, text) in enumerate(block) if _ROUTER_OR_BENCHMARK.search(text)), None)
+    server = max((place for place, (_unused, text) in enumerate(block) if _SERVER.search(text)), default=None)
+    other = next((place for place, (_unused, text) in enumerate(block) if _ROUTER_OR_BENCHMARK.search(text)), None)
     if server is None or other is None or other < server:
         return None
     for place in range(server, other):
-        text = "\n".join(line for _, line in block[: place + 1])
+        text = "\n".join(line for _unused, line in block[: place + 1])
         if not block[place][1].rstrip().endswith("\\") and _depth(text) == 0:
             return place + 1
     return None

@@ -59,9 +59,9 @@ def compile_recipe(
 ) -> Imported:
     """The profile of a recipe. Raises `RecipeError`."""
     runs, notes = bl.run_all(blocks)
-    notes = [*text.notes, *notes, *(note for _, run in runs for note in run.notes)]
-    asides = {line: why for _, run in runs for line, why in run.asides.items()}
-    launches = [launch for _, run in runs for launch in run.launches]
+    notes = [*text.notes, *notes, *(note for _unused, run in runs for note in run.notes)]
+    asides = {line: why for _unused, run in runs for line, why in run.asides.items()}
+    launches = [launch for _unused, run in runs for launch in run.launches]
     servers = [launch for launch in launches if launch.module == SERVER]
     seated, said = seat(servers, engine, placeholders)
     notes += said
@@ -76,7 +76,7 @@ def compile_recipe(
     if folded_router is not None:
         folded["router"] = folded_router
     notes += [*more, *missing, *_strangers(launches), *_doubts(text, seated)]
-    settings = list(dict.fromkeys(setting for _, run in runs for setting in run.settings))
+    settings = list(dict.fromkeys(setting for _unused, run in runs for setting in run.settings))
     used = {(setting.line, "sysctl", setting.key) for setting in settings}
     for each in [*folded.values(), *([benchmark] if benchmark else [])]:
         notes += each.notes
@@ -176,16 +176,17 @@ def _strangers(launches: Sequence[Launch]) -> list[Note]:
 def _doubts(text: RecipeText, seated: Mapping[str, Seated]) -> list[Note]:
     """What the title and the facts say otherwise than the commands."""
     notes = []
-    counted = {role: instances for role, instances, _ in topology(seated)}
+    counted = {role: instances for role, instances, _unused in topology(seated)}
     title = re.search(r"\b(\d+)P(\d+)D\b", text.title, re.IGNORECASE)
     if title and "prefill" in counted and (int(title[1]), int(title[2])) != (counted["prefill"], counted["decode"]):
         what = f"the title says {title[0]}, the commands start {counted['prefill']}P{counted['decode']}D"
         notes.append(Note(text.line, what, "the commands are taken", "warning"))
     cards = text.facts.get("Cards", "")
     if cards.isdigit():
-        nodes = sum(instances * size for _, instances, size in topology(seated))
+        nodes = sum(instances * size for _unused, instances, size in topology(seated))
         npus = sum(
-            instances * _npus(seats) for seats, (_, instances, _) in zip(seated.values(), topology(seated), strict=True)
+            instances * _npus(seats)
+            for seats, (_role, instances, _size) in zip(seated.values(), topology(seated), strict=True)
         )
         if int(cards) not in (nodes * _CARDS_OF_A_NODE, npus // _NPUS_OF_A_CARD):
             on = "1 node" if nodes == 1 else f"{nodes} nodes"

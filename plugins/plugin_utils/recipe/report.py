@@ -42,7 +42,7 @@ def notes(result: Import) -> list[dict[str, Any]]:
 def summary(page: str, result: Import) -> list[str]:
     """One line for each profile, then each warning."""
     lines = [f"{each.name}: {_topology(each.data)}" for each in result.profiles]
-    lines += [f"{page}:{note.line}: {note.what}: {note.why}" for _, note in _all(result) if note.level == "warning"]
+    lines += [f"{page}:{note.line}: {note.what}: {note.why}" for _at, note in _all(result) if note.level == "warning"]
     return lines
 
 

@@ -53,7 +53,7 @@ def read(text: str, name: str) -> Page:
     tables = [element for element in elements if isinstance(element, el.Table)]
     columns = fa.columns(tables)
     rows: list[tuple[Mapping[str, str], str | None]] = []
-    anchors = [link for table in tables for _, link in fa.parse_table(table) if link]
+    anchors = [link for table in tables for _unused, link in fa.parse_table(table) if link]
 
     sections: list[_Section] = []
     stack: list[_Section] = []

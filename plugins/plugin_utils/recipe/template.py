@@ -47,7 +47,7 @@ def _addresses(
     shapes = {tuple(isinstance(part, Reference) for part in value) for value in values}
     if len(shapes) != 1:
         raise NotDerivedError(_shown(values, places))
-    texts = ["" for _ in values]
+    texts = ["" for _unused in values]
     for place, is_reference in enumerate(shapes.pop()):
         column = [value[place] for value in values]
         if not is_reference:

@@ -65,7 +65,7 @@ def test_a_script_that_waits_leaves_nothing_behind(vendor, tmp_path):
     vendor.toolkit.write_text(f"sleep 60 & echo $! > {tmp_path}/pid; wait\n")
     prove(vendor, seconds=0.5)
     pid = int((tmp_path / "pid").read_text())
-    for _ in range(50):
+    for _unused in range(50):
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8") as stream:
                 if stream.read().split()[2] == "Z":

@@ -37,7 +37,7 @@ def test_any_caller(vendor, options, arguments):
     guard = source_guard.render(vendor.sources, cxx_abi="1")
     done = bash(f"{options}\n{guard}\n{SHOW}", *arguments)
     assert done.returncode == 0, done.stderr
-    number, words, toolkit, atb, after, _ = shown(done)
+    number, words, toolkit, atb, after, _unused = shown(done)
     assert (number, words) == (str(len(arguments)), " ".join(arguments))
     assert toolkit == str(vendor.toolkit.parent)
     assert atb == str(vendor.atb.parent / "cxx_abi_1")

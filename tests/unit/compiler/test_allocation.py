@@ -34,8 +34,8 @@ def placed(*claims: PortClaim) -> dict[str, dict[str, int]]:
     ports, findings = place_ports(claims)
     assert findings == []
     return {
-        owner: {**one.ports, **{name: first for name, (first, _) in one.ranges.items()}}
-        for (_, owner), one in ports.items()
+        owner: {**one.ports, **{name: first for name, (first, _unused) in one.ranges.items()}}
+        for (_unused, owner), one in ports.items()
     }
 
 
@@ -213,7 +213,7 @@ def test_a_port_of_the_user_that_is_no_port_is_refused():
 def npus(*claims: NpuClaim, have: int = 16) -> dict[str, tuple[int, int]]:
     found, findings = place_npus(claims, {"n1": have})
     assert findings == []
-    return {owner: span for (_, owner), span in found.items()}
+    return {owner: span for (_unused, owner), span in found.items()}
 
 
 def test_npus_are_given_out_in_order():

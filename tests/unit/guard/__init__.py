@@ -1,1 +1,0 @@
-"""The guard: its rules, a world to try them in, and the program."""

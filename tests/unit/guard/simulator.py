@@ -142,7 +142,7 @@ class World:
     # Time
 
     def run(self, seconds: float) -> None:
-        for _ in range(round(seconds / TICK)):
+        for _unused in range(round(seconds / TICK)):
             self.now += TICK
             for host in self.hosts.values():
                 self._unit(host)

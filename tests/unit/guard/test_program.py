@@ -54,7 +54,7 @@ def test_phases(active, sub, pid, phase):
 
 
 def test_a_systemctl_that_fails_is_quoted(monkeypatch):
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 1, "", "Access denied\n"))
+    monkeypatch.setattr(subprocess, "run", lambda *_a, **_k: subprocess.CompletedProcess([], 1, "", "Access denied\n"))
     with pytest.raises(own_unit.SystemctlError, match=r"^Access denied$"):
         own_unit.restart("sglang-decode")
 
@@ -153,14 +153,14 @@ def test_a_name_that_means_loopback_too(told, monkeypatch):
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.1.1", 80)),
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.22", 80)),
     ]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_unused, **__: entries)
     with pytest.raises(OSError, match="Cannot assign requested address"):
         answers.listen("http://d2:80", lambda: told)
 
 
 def test_silent_callers_do_not_keep_others_waiting(url):
     port = int(url.rpartition(":")[2])
-    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(5)]
+    silent = [socket.create_connection(("127.0.0.1", port)) for _unused in range(5)]
     assert peers.ask(url) is not None
     for one in silent:
         one.close()
@@ -233,7 +233,7 @@ class Host:
 
 @pytest.fixture
 def pair(tmp_path) -> Iterator[tuple[Host, Host]]:
-    ports = [free_port() for _ in range(3)]
+    ports = [free_port() for _unused in range(3)]
     head = Host(
         tmp_path, "head", ports[0],
         ranks=[{"rank": 1, "host": "r", "url": f"http://127.0.0.1:{ports[1]}", "ports": [ports[2]]}],

@@ -198,7 +198,7 @@ def test_a_rank_that_somebody_stops_is_no_reason(phase):
 def test_rank_0_paces_the_instance():
     """5 s, 10 s ... 300 s between two restarts, and from the beginning after a long run."""
     memory, now, at = Memory(), 0.0, []
-    for _ in range(4000):
+    for _unused in range(4000):
         run = f"x{len(at) + 1}"
         memory, act = step(ALONE, memory, now, Unit(RUNNING, run, 1.0), None, rank("r", "", STARTING, (run,)))
         if act:

@@ -145,7 +145,7 @@ def test_the_pauses_grow(monkeypatch):
     world = World(HANGING, 2)
     restarts: list[float] = []
     before = 0
-    for _ in range(4 * 1200):
+    for _unused in range(4 * 1200):
         rank: Any = world.hosts["d2"].process
         if rank and world.now - rank.began >= 1:
             world.kill("d2")

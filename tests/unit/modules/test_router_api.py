@@ -55,7 +55,7 @@ class FakeRouter:
         self, url: str, timeout: float, body: Any = None, key: str | None = None, method: str | None = None
     ) -> Reply:
         if not url.startswith(URL):
-            base, _, path = url.rpartition("/")
+            base, _unused, path = url.rpartition("/")
             if path != "get_load":
                 return reply(404)
             told = self.loads.get(base, [0])

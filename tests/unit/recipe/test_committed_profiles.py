@@ -38,12 +38,12 @@ def test_each_alias_names_a_member_of_its_family() -> None:
 
 def test_report_of_the_pages_says_what_is_spelled_otherwise() -> None:
     first, second = (said(page(name)) for name in RECIPE_PAGES)
-    assert {text for _, _, text in first} == {
+    assert {text for _unused, _unused, text in first} == {
         "--moe-dense-tp: its full name is --moe-dense-tp-size",
         "\\: nothing follows this backslash",
     }
     torn = "--model-loader-extra-config {enable_multithread_load: true}"
-    assert [text for _, _, text in second if text.startswith(torn)] == [
+    assert [text for _unused, _unused, text in second if text.startswith(torn)] == [
         f"{torn}: the shell tears the JSON apart; it is kept whole"
     ] * 4
-    assert {level for _, level, _ in first + second} == {"note"}
+    assert {level for _unused, level, _unused in first + second} == {"note"}

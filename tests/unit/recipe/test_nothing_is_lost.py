@@ -47,7 +47,7 @@ def test_everything_is_in_a_profile_or_in_the_report_with_its_line(name: str) ->
     names = set().union(*(held(yaml.safe_load(emit(profile.data))) for profile in result.profiles))
     noted = said(result)
     for line, thing in mentioned((PAGES / name).read_text()):
-        assert thing in names or any(at == line and thing in text for at, _, text in noted), f"{name}:{line}: {thing}"
+        assert thing in names or any(at == line and thing in text for at, _x, text in noted), f"{name}:{line}: {thing}"
 
 
 LAUNCH = "python3 -m sglang.launch_server --model-path /m --tp-size 2"
@@ -119,7 +119,7 @@ def test_what_is_left_out_is_said(lines: list[str], expected: tuple[int, str, st
 def test_blocks_outside_of_recipes_and_of_other_languages_are_said() -> None:
     text = "```bash\nexport EARLY=1\n```\n" + block(LAUNCH) + "```json\n--not-shell\n```\nUse `--spoken-of` too.\n"
     result = imported(text)
-    texts = [text for _, _, text in said(result)]
+    texts = [text for _unused, _unused, text in said(result)]
     assert "export EARLY: 'page' starts no server" in texts
     assert "--not-shell: the block is no shell" in texts
     assert "--spoken-of: it is mentioned in the page's prose" in texts

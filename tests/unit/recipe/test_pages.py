@@ -90,7 +90,7 @@ def test_one_prefill_instance_of_two_nodes() -> None:
     assert prefill["args"]["disaggregation-bootstrap-port"] == 8998
     # $((8998 + $i)) gives rank 1 a port of its own; the profile keeps that as the page's words.
     assert prefill["page"] == {"disaggregation-bootstrap-port": {"per_rank": 1}}
-    assert [text for _, _, text in said(profile)] == [
+    assert [text for _unused, _unused, text in said(profile)] == [
         "--disaggregation-bootstrap-port: the page adds 1 for every rank; all nodes of an instance get rank 0's number"
     ]
 
@@ -137,7 +137,7 @@ def test_a_server_on_half_of_a_node_and_two_beside_each_other() -> None:
     assert topology(two.data) == {"mixed": (2, 1)}
     assert two.data["roles"]["mixed"]["per_instance"] == {"port": 100}
     assert "ASCEND_RT_VISIBLE_DEVICES" not in two.data["roles"]["mixed"]["env"]
-    assert [line for line, _, text in said(two) if "ASCEND_RT_VISIBLE_DEVICES" in text] == [26, 28]
+    assert [line for line, _unused, text in said(two) if "ASCEND_RT_VISIBLE_DEVICES" in text] == [26, 28]
 
 
 def test_addresses_in_urls_and_variables() -> None:
@@ -158,7 +158,7 @@ def test_arrays_decide_about_hosts_and_flags_about_size() -> None:
     assert topology(profile.data) == {"prefill": (1, 2), "decode": (2, 1)}
     assert profile.data["roles"]["prefill"]["args"]["nnodes"] == 2
     assert profile.data["roles"]["decode"]["args"]["nnodes"] == 1
-    warnings = {text for _, level, text in said(profile) if level == "warning"}
+    warnings = {text for _unused, level, text in said(profile) if level == "warning"}
     assert "the prefill array has 3 hosts and --nnodes is 2: taken as 1 instance of 2 nodes" in warnings
     assert "--node-rank 0, 1: the instances have 1 node: the ranks are 0, 0" in warnings
     assert "the title says 2P1D, the commands start 1P2D: the commands are taken" in warnings
@@ -243,7 +243,7 @@ def test_search_path_with_the_draft_model_in_it() -> None:
         "Dataset": "3.5K+1.5K",
         "Quantization": "W4A8 INT8",
     }
-    assert any("Cards is '24' under the title and '16' in the page's table" in text for *_, text in said(mixed))
+    assert any("Cards is '24' under the title and '16' in the page's table" in text for *_unused, text in said(mixed))
     assert topology(disaggregated.data) == {"prefill": (2, 2), "decode": (1, 2)}
     assert disaggregated.data["roles"]["decode"]["args"]["dp-size"] == 8
     assert not disaggregated.notes
@@ -266,7 +266,7 @@ def test_a_tutorial_has_recipes_under_titles_that_leave_the_model_to_the_page() 
     assert fourth["prefill"]["env"]["ASCEND_MF_STORE_URL"] == "tcp://<store_address>:24707"
     assert fourth["decode"]["env"]["TASK_QUEUE_ENABLE"] == "0"
     assert fourth["router"]["args"]["host"] == "<data_address>"
-    warnings = {text for _, level, text in said(result) if level == "warning"}
+    warnings = {text for _unused, level, text in said(result) if level == "warning"}
     assert warnings == {
         "--speculative-draft-model-quantization= unquant: a blank stands behind the equals sign; it is taken for the "
         "flag's value",
@@ -326,7 +326,7 @@ def test_the_same_title_twice_gives_two_names() -> None:
     first, second = imported(text + "\n" + text.replace("16", "8")).profiles
     assert second.name == f"{first.name}-2"
     assert second.data["name"] == second.name
-    assert any("the title is there before" in text for _, _, text in said(second))
+    assert any("the title is there before" in text for _unused, _unused, text in said(second))
 
 
 def test_the_engine_decides_about_full_names() -> None:
@@ -337,7 +337,7 @@ def test_the_engine_decides_about_full_names() -> None:
     profile = only(text)
     assert profile.data["roles"]["mixed"]["args"]["cuda-graph-bs-decode"] == 2
     assert any(
-        text.startswith("--cuda-graph-bs-decode: SGLang 0.5.13.post1 has no such flag") for *_, text in said(profile)
+        text.startswith("--cuda-graph-bs-decode: SGLang 0.5.13.post1 has no such flag") for *_x, text in said(profile)
     )
 
 
@@ -351,4 +351,4 @@ def test_prefill_and_decode_without_a_router_get_one() -> None:
         "host": "127.0.0.1",
         "port": 30000,
     }
-    assert any(text.startswith("the recipe starts no router") for *_, text in said(profile))
+    assert any(text.startswith("the recipe starts no router") for *_unused, text in said(profile))

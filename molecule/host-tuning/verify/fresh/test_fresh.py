@@ -14,14 +14,14 @@ def test_the_hosts_are_as_this_scenario_wants_them(lab, fresh, name):
 
 
 def test_remember_the_machine_and_the_hosts(lab, memory, machine):
-    remember, _ = memory
+    remember, _unused = memory
     remember("machine", machine())
     remember("trees", {name: lab.tree(name) for name in lab.hosts})
 
 
 @pytest.fixture(scope="module")
 def foretold(playbooks):
-    tune, _ = playbooks
+    tune, _unused = playbooks
     return tune("--check", "--diff")
 
 
@@ -58,13 +58,13 @@ def test_check_mode_names_who_would_win(foretold):
 
 
 def test_check_mode_changes_nothing(foretold, lab, fresh, memory, name):
-    _, remembered = memory
+    _unused, remembered = memory
     assert lab.values(name) == fresh[name]
     assert lab.tree(name) == remembered("trees")[name]
 
 
 def test_strict_refuses_before_it_changes_anything(playbooks, lab, fresh):
-    tune, _ = playbooks
+    tune, _unused = playbooks
     run = tune("-e", "host_tuning_strict=true", "--limit", "old,locked")
     assert run.status != 0
     assert "this host cannot have all that was asked for; nothing was changed. governor of cpu0-1" in run.text
@@ -83,7 +83,7 @@ def test_strict_refuses_before_it_changes_anything(playbooks, lab, fresh):
     ],
 )
 def test_wrong_values_are_refused_in_words(playbooks, options, words):
-    tune, _ = playbooks
+    tune, _unused = playbooks
     run = tune("-e", options, "--limit", "new")
     assert run.status != 0
     assert words in run.text
@@ -91,8 +91,8 @@ def test_wrong_values_are_refused_in_words(playbooks, options, words):
 
 
 def test_the_way_back_has_nothing_to_do(playbooks, lab, memory):
-    _, restore = playbooks
-    _, remembered = memory
+    _unused, restore = playbooks
+    _unused, remembered = memory
     run = restore()
     assert (run.status, run.changed) == (0, dict.fromkeys(run.changed, 0))
     assert {name: lab.tree(name) for name in lab.hosts} == remembered("trees")

@@ -18,13 +18,13 @@ def test_the_boot_script_had_nothing_to_complain(lab):
 
 
 def test_a_deployment_after_the_reboot_changes_nothing(playbooks, lab):
-    tune, _ = playbooks
+    tune, _unused = playbooks
     run = tune()
     assert (run.status, run.changed) == (0, dict.fromkeys(lab.hosts, 0))
 
 
 def test_a_file_that_is_read_later_is_named_and_does_win(playbooks, lab, tuned):
-    tune, _ = playbooks
+    tune, _unused = playbooks
     host = lab.hosts["locked"]
     host.check_output("echo 'vm.swappiness = 30' > /etc/sysctl.d/zzzz-mine.conf")
     assert (
@@ -39,7 +39,7 @@ def test_a_file_that_is_read_later_is_named_and_does_win(playbooks, lab, tuned):
 
 
 def test_what_is_switched_off_is_put_back(playbooks, lab, fresh, tuned):
-    tune, _ = playbooks
+    tune, _unused = playbooks
     run = tune(
         "--limit", "new", "-e", "host_tuning_governor_enabled=false", "-e", "host_tuning_reserved_ports_enabled=false"
     )
@@ -51,7 +51,7 @@ def test_what_is_switched_off_is_put_back(playbooks, lab, fresh, tuned):
 
 
 def test_check_mode_of_the_way_back(playbooks, lab, tuned):
-    _, restore = playbooks
+    _unused, restore = playbooks
     trees = {name: lab.tree(name) for name in lab.hosts}
     run = restore("--check")
     assert "vm.swappiness: 0 -> 17" in run.text
@@ -60,8 +60,8 @@ def test_check_mode_of_the_way_back(playbooks, lab, tuned):
 
 
 def test_the_way_back(playbooks, lab, fresh, memory):
-    _, restore = playbooks
-    _, remembered = memory
+    _unused, restore = playbooks
+    _unused, remembered = memory
     run = restore()
     assert run.status == 0
     assert {name: run.changed[name] for name in lab.hosts} == dict.fromkeys(lab.hosts, 1)
@@ -74,7 +74,7 @@ def test_the_way_back(playbooks, lab, fresh, memory):
 
 
 def test_a_second_time_changes_nothing(playbooks, lab):
-    _, restore = playbooks
+    _unused, restore = playbooks
     run = restore()
     assert (run.status, run.changed) == (0, dict.fromkeys(run.changed, 0))
 
@@ -88,5 +88,5 @@ def test_forth_again_ends_in_the_same_state(playbooks, lab, tuned, fresh):
 
 
 def test_the_machine_is_as_it_was_found(memory, machine):
-    _, remembered = memory
+    _unused, remembered = memory
     assert machine() == remembered("machine")

@@ -125,7 +125,7 @@ async def send(args, prompts, base, model):
     """All requests: begun at the asked rate, as a Poisson process, never more at once than asked."""
     rng = random.Random(args.seed)
     limit = asyncio.Semaphore(args.max_concurrency) if args.max_concurrency else None
-    bar = Bar(len(prompts), not args.disable_tqdm)
+    progress = Bar(len(prompts), not args.disable_tqdm)
 
     async def one(prompt):
         if limit is None:
@@ -133,7 +133,7 @@ async def send(args, prompts, base, model):
         else:
             async with limit:
                 output = await client.ask(prompt, args, base, model)
-        bar.step()
+        progress.step()
         return output
 
     tasks = []
@@ -156,7 +156,7 @@ def flush(base):
 
 
 class Bar:
-    """tqdm's bar: one line on stderr, written over with carriage returns."""
+    """tqdm's progress: one line on stderr, written over with carriage returns."""
 
     def __init__(self, total, shown):
         self.total, self.shown, self.done, self.began = total, shown, 0, time.perf_counter()
@@ -175,8 +175,8 @@ class Bar:
         filled = int(share * 10)
         clock = f"{int(seconds) // 60:02d}:{int(seconds) % 60:02d}"
         end = "\n" if self.done == self.total else ""
-        bar = "█" * filled + " " * (10 - filled)
-        sys.stderr.write(f"\r{share:4.0%}|{bar}| {self.done}/{self.total} [{clock}<00:00, {rate:5.2f}it/s]{end}")
+        progress = "█" * filled + " " * (10 - filled)
+        sys.stderr.write(f"\r{share:4.0%}|{progress}| {self.done}/{self.total} [{clock}<00:00, {rate:5.2f}it/s]{end}")
         sys.stderr.flush()
 
 
