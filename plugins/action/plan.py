@@ -110,7 +110,13 @@ class ActionModule(ActionBase):
         if not dest:
             return False, []
         plan, note = compiled.plan, compiled.choice.note
-        files = {"plan.json": plan.as_json(), "plan.md": page(plan, note), "plan.html": plan_page.html(plan, note)}
+        files = {"plan.json": plan.as_json(), "plan.md": page(plan, note)}
+        try:
+            files["plan.html"] = plan_page.html(plan, note)
+        except CompileError as undrawn:
+            # The page is for looking at; a plan does not need the libraries that draw it.
+            for one in undrawn.findings:
+                self._display.warning(f"plan.html is not written: {one}")
         return self._put(dest, files)
 
     def _put(self, dest: str | None, files: Mapping[str, str]) -> tuple[bool, list[Finding]]:
