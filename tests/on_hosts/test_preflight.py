@@ -142,11 +142,12 @@ def test_everything_at_once(spoilt: Lab):
     lab = spoilt
     for host, port, verdict in (("p1", 8998, REJECT), ("d1", 5000, "drop"), ("p1", 24670, REJECT)):
         lab.spoil(host, FIREWALL.format(port=port, verdict=verdict), "nft flush ruleset")
-    lab.spoil("p2",
+    lab.spoil(
+        "p2",
         f"systemd-run --quiet --unit=squatter python3 -m http.server 8999 --bind {lab['p2'].data};"
         " until ss -Htln sport = :8999 | grep -q .; do sleep 0.05; done",
         "systemctl stop squatter",
-    )  # fmt: skip
+    )
     squatter = lab["p2"].run("systemctl show --value --property=MainPID squatter").strip()
     two, three = SHARD.format(2), SHARD.format(3)
     pointer = f"printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:0\\nsize 1\\n' >{two}"
@@ -236,11 +237,12 @@ def test_npus(spoilt: Lab):
         answers = f'-link) echo "link status: UP";; -tls) echo "dev_id:$2, tls switch[{switch}](0:disable, 1:enable)";;'
         lab[host].write("/usr/local/sbin/npu-smi", TOOL.format("cat /root/smi.txt"))
         lab[host].write("/usr/local/sbin/hccn_tool", TOOL.format(f'case "$3" in {answers} esac'))
-        lab.spoil(host,
+        lab.spoil(
+            host,
             f"chmod 755 /usr/local/sbin/npu-smi /usr/local/sbin/hccn_tool; cd /dev;"
             f" touch davinci_manager hisi_hdc; for i in $(seq 0 {count - 1}); do touch davinci$i; done",
             "rm -r /usr/local/sbin/npu-smi /usr/local/sbin/hccn_tool /root/smi.txt /dev/davinci* /dev/hisi_hdc",
-        )  # fmt: skip
+        )
     found = lab.report()
     told = errors(found)
     for text in (
@@ -309,9 +311,11 @@ def test_who_is_not_root_on_one_host(spoilt: Lab):
 
 def test_rooms(spoilt: Lab):
     lab = spoilt
-    lab.spoil("d2", "mount -o remount,size=64M /dev/shm; head -c 60M /dev/zero >/dev/shm/psm_deadbeef",
+    lab.spoil(
+        "d2",
+        "mount -o remount,size=64M /dev/shm; head -c 60M /dev/zero >/dev/shm/psm_deadbeef",
         "rm /dev/shm/psm_deadbeef; mount -o remount,size=2G /dev/shm",
-    )  # fmt: skip
+    )
     lab.spoil("p1", "mount -t tmpfs -o size=1M none /var/log", "umount /var/log")
     told = errors(lab.report())
     assert any(
@@ -338,9 +342,13 @@ def test_listeners_end_also_when_the_run_is_killed(lab: Lab):
     command = [playbooks.ANSIBLE_PLAYBOOK, "ascend.sglang.preflight", "-i", inventory]
     told = {"ANSIBLE_CONFIG": str(hosts.PROJECT / "ansible.cfg")}
     run = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=hosts.PROJECT, env=os.environ | told,
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=hosts.PROJECT,
+        env=os.environ | told,
         start_new_session=True,
-    )  # fmt: skip
+    )
     until = time.monotonic() + 60
     while lab["p1"].run("ss -Htln sport = :24670").strip() == "":
         assert time.monotonic() < until, "no listener was ever there"
