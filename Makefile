@@ -9,7 +9,9 @@ MAKEFLAGS += --no-builtin-rules
 
 VENV := .venv
 LABHOSTS := tests/hosts/labhosts
-SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
+# Over a minute and a half each: in test-long.
+LONG_SCENARIOS := benchmark
+SCENARIOS := $(filter-out $(LONG_SCENARIOS),$(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml))))
 
 # All that tools keep goes into .cache in the tree, not into the home folder.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -19,7 +21,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export LC_ALL := C.UTF-8
 
-.PHONY: settings help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule deployments benchmark long clean
+.PHONY: help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule deployments benchmark long molecule-long browser settings clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
@@ -44,7 +46,7 @@ test: setup ## all that CI runs
 	@tools/stages lint unit sanity importer installed cores beside molecule deployments then benchmark
 
 test-long: setup ## what takes longer; CI runs it too
-	@tools/stages long
+	@tools/stages long molecule-long browser
 
 lint: setup ## ruff, mypy, shellcheck, yamllint, ansible-lint
 	ruff check .
@@ -80,6 +82,13 @@ benchmark: hosts ## what plans and deploys cost
 
 long: hosts
 	tools/as-found pytest tests/long
+
+molecule-long: hosts ## the scenarios that take longer
+	tools/as-found tools/molecule $(LONG_SCENARIOS)
+
+browser: setup ## the HTML pages in headless Chromium
+	@tools/install-packages chromium fonts-dejavu-core
+	pytest tests/browser
 
 settings: setup ## write group_vars/all.example.yml from the one list of settings
 	python tools/settings_example.py >group_vars/all.example.yml
