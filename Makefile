@@ -21,7 +21,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export LC_ALL := C.UTF-8
 
-.PHONY: help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule deployments benchmark long molecule-long browser settings clean
+.PHONY: help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule deployments scale benchmark long molecule-long browser settings clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
@@ -43,7 +43,7 @@ demo-down: ## destroy the demo and all that the test hosts keep on this machine
 	@tools/demo down
 
 test: setup ## all that CI runs
-	@tools/stages lint unit sanity importer installed cores beside molecule deployments then benchmark
+	@tools/stages lint unit sanity importer installed cores beside molecule deployments then scale
 
 test-long: setup ## what takes longer; CI runs it too
 	@tools/stages long molecule-long browser
@@ -77,11 +77,14 @@ molecule: hosts ## the scenarios on test hosts; SCENARIOS="a b" takes only those
 deployments: hosts ## wrong inputs, removals and what else a deploy must do or refuse on test hosts
 	tools/as-found pytest tests/deploy
 
-benchmark: hosts ## what plans and deploys cost
+scale: setup ## the plan of 1,000 hosts against that of 4
+	pytest tests/benchmark/test_plan.py
+
+benchmark: hosts ## what plans, preflights and deploys cost, on a machine that does nothing else
 	tools/as-found pytest tests/benchmark
 
 long: hosts
-	tools/as-found pytest tests/long
+	tools/as-found pytest tests/long tests/on_hosts
 
 molecule-long: hosts ## the scenarios that take longer
 	tools/as-found tools/molecule $(LONG_SCENARIOS)
