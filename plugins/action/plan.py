@@ -45,6 +45,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.questions import questions
+from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.report import plan_page
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
@@ -156,14 +157,13 @@ class ActionModule(ActionBase):
     def _answers(self, variables: dict[str, Any], compiled: Compiled, register: str) -> Answers:
         """By host what it registered. A host outside of --limit has registered nothing."""
         hosts = dict.fromkeys(one.host for one in compiled.plan.services)
-        answers = {host: variables["hostvars"][host].get(register) for host in hosts}
-        return {host: plain(answer) for host, answer in answers.items() if answer}
+        return answers(variables["hostvars"], hosts, register)
 
-    def _again(self, source: Variables, profile: Any, compiled: Compiled, answers: Answers) -> Compiled:
+    def _again(self, source: Variables, profile: Any, compiled: Compiled, told: Answers) -> Compiled:
         pages = [path for role in compiled.choice.profile.roles.values() for path in role.source]
         facts: dict[str, HostFacts] = {}
         silent: list[Finding] = []
-        for host, answer in answers.items():
+        for host, answer in told.items():
             if "facts" in answer:
                 facts[host] = from_module(answer["facts"], pages)
             elif answer.get("unreachable") or answer.get("failed"):

@@ -10,6 +10,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import starting, targets_by_host
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
+from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
@@ -37,8 +38,8 @@ class ActionModule(ActionBase):
         addresses: Any = plain(arguments["addresses"])
         services = [Service.from_dict(one) for one in known]
         hosts = dict.fromkeys(one.host for one in services)
-        answers: Any = {host: variables["hostvars"][host].get(arguments["host_facts"]) for host in hosts}
-        facts = {host: plain(answer["facts"]) for host, answer in answers.items() if answer and "facts" in answer}
+        told = answers(variables["hostvars"], hosts, arguments["host_facts"], "facts")
+        facts = {host: answer["facts"] for host, answer in told.items()}
         wanted = () if "connections" in arguments["skip"] else edges(services)
         sources = set(hosts) if arguments["running"] else starting(services, facts)
         targets = targets_by_host(wanted, facts, addresses, sources)

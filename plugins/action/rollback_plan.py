@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
+from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.rollback import change_to_undo, lines
-from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 
 class ActionModule(ActionBase):
@@ -30,11 +30,9 @@ class ActionModule(ActionBase):
                 "change": {"type": "str", "default": ""},
             }
         )
-        history: dict[str, Any] = {}
-        for host in variables["ansible_play_hosts_all"]:
-            answer: Any = plain(variables["hostvars"][host].get(arguments["history"]) or {})
-            if "units" in answer:
-                history[host] = answer["units"]
+        hosts = variables["ansible_play_hosts_all"]
+        kept = answers(variables["hostvars"], hosts, arguments["history"], "units")
+        history = {host: answer["units"] for host, answer in kept.items()}
         try:
             change = change_to_undo(history, arguments["change"])
         except CompileError as stopped:

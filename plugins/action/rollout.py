@@ -11,6 +11,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.sglang.plugins.plugin_utils import on_disk
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
+from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import (
     beyond_limit,
     lines,
@@ -87,8 +88,8 @@ class ActionModule(ActionBase):
         """The services, and what would become of them: by the plan or the hosts' history, or by the selection."""
         if arguments.get("register"):
             # A host outside of --limit has not been asked.
-            answers = self._answers(variables, arguments["register"], "units")
-            units = {host: told["units"] for host, told in answers.items()}
+            checked = self._answers(variables, arguments["register"], "units")
+            units = {host: told["units"] for host, told in checked.items()}
             if arguments.get("history"):
                 kept = self._answers(variables, arguments["history"], "units")
                 return services_after({host: told["units"] for host, told in kept.items()}), units
@@ -100,9 +101,4 @@ class ActionModule(ActionBase):
 
     def _answers(self, variables: dict[str, Any], register: str, key: str) -> dict[str, Any]:
         """Host -> what it registered, of those whose answer has this key."""
-        found = {}
-        for host in variables["ansible_play_hosts_all"]:
-            answer: Any = plain(variables["hostvars"][host].get(register) or {})
-            if key in answer:
-                found[host] = answer
-        return found
+        return answers(variables["hostvars"], variables["ansible_play_hosts_all"], register, key)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import (
@@ -254,15 +254,11 @@ def _plan(
         deviations += differs
         found += findings
     found += plan_checks.entrances(services)
-    return Plan(
-        plan.profile,
-        plan.engine,
-        plan.cards,
-        plan.instances,
-        plan.services,
-        planned,
-        tuple(deviations),
-        tuple(sorted(dict.fromkeys(found), key=lambda one: one.level != "error")),
+    return replace(
+        plan,
+        benchmark=planned,
+        deviations=tuple(deviations),
+        findings=tuple(sorted(dict.fromkeys(found), key=lambda one: one.level != "error")),
     )
 
 
