@@ -124,7 +124,9 @@ def _list() -> None:
 def _compare(path: pathlib.Path) -> int:
     differences = machine.compare(json.loads(path.read_text()), machine.snapshot())
     for line in differences:
-        print(f"labhosts: {line}", file=sys.stderr)
-    if not differences:
+        note = " (left by an earlier run, and cleared)" if machine.is_cleared_leftover(line) else ""
+        print(f"labhosts: {line}{note}", file=sys.stderr)
+    left = [line for line in differences if not machine.is_cleared_leftover(line)]
+    if not left:
         print("labhosts: the machine is as it was found")
-    return 1 if differences else 0
+    return 1 if left else 0

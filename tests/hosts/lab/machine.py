@@ -11,7 +11,7 @@ import re
 import subprocess
 
 from lab import cgroups, host
-from lab.settings import CACHE, ROOT
+from lab.settings import CACHE, NETWORKS, ROOT
 
 # Counters and clocks that move by themselves.
 VOLATILE = re.compile(
@@ -53,6 +53,16 @@ def compare(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]])
             if old[name] != new[name]
         ]
     return sorted(found)
+
+
+def is_cleared_leftover(difference: str) -> bool:
+    """Whether a line of `compare` says only that the test hosts' own things of an earlier, broken-off run are gone."""
+    section, _colon, rest = difference.partition(": ")
+    name, gone, _was = rest.partition(" is gone (was ")
+    if not gone:
+        return False
+    ours = (str(ROOT), *(network.bridge for network in NETWORKS), f"/{cgroups.PARENT}")
+    return section == "hosts" or any(part in name for part in ours)
 
 
 def _output(*command: str) -> str:

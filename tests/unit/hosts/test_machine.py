@@ -36,3 +36,20 @@ def test_what_moves_by_itself_is_not_looked_at(name):
 @pytest.mark.parametrize("name", ["vm/swappiness", "kernel/numa_balancing", "net/ipv4/ip_forward", "fs/file-max"])
 def test_what_a_run_may_change_is_looked_at(name):
     assert not machine.VOLATILE.match(name)
+
+
+@pytest.mark.parametrize(
+    ("difference", "cleared"),
+    [
+        ("hosts: p1 is gone (was 'exists')", True),
+        ("files: /var/lib/ascend-sglang-test-hosts/ssh_key is gone (was 'exists')", True),
+        ("interfaces: asl-data is gone (was 'DOWN mtu 1500 []')", True),
+        ("routes: fe80::/64 dev asl-mgmt proto kernel metric 256 pref medium is gone (was 'exists')", True),
+        ("hosts: p1 is new ('exists')", False),
+        ("interfaces: asl-data is new ('UP')", False),
+        ("interfaces: eth0 is gone (was 'UP')", False),
+        ("files: /root/.ssh/known_hosts is gone (was 'exists')", False),
+    ],
+)
+def test_only_hosts_of_an_earlier_run_may_go(difference, cleared):
+    assert machine.is_cleared_leftover(difference) is cleared
