@@ -70,14 +70,14 @@ class Command:
 class Reasons:
     """Why the passes touched what they touched. A later reason replaces an earlier one."""
 
-    def __init__(self, known: Mapping[tuple[DeviationKind, str], str] | None = None) -> None:
+    def __init__(self, known: Mapping[tuple[DeviationKind, str], tuple[str, str]] | None = None) -> None:
         self._reasons = dict(known or {})
 
-    def note(self, kind: DeviationKind, name: str, reason: str) -> None:
-        """Record why the flag (with its dashes), variable or file differs."""
+    def note(self, kind: DeviationKind, name: str, reason: str, of_it: str = "") -> None:
+        """Record why the flag (with its dashes), variable or file differs; of_it: what holds for just this one."""
         if reason not in REASONS:
             raise KeyError(reason)
-        self._reasons[(kind, name)] = reason
+        self._reasons[(kind, name)] = (reason, of_it)
 
     def note_flag(self, name: str, reason: str) -> None:
         self.note("arg", f"--{name}", reason)
@@ -86,7 +86,13 @@ class Reasons:
         return Reasons(self._reasons)
 
     def of(self, kind: DeviationKind, name: str) -> str:
-        return self._reasons[(kind, name)]
+        return self._reasons[(kind, name)][0]
+
+    def why(self, kind: DeviationKind, name: str) -> str:
+        """The reason's sentence, with what holds for just this flag, variable or file."""
+        reason, of_it = self._reasons[(kind, name)]
+        sentence = REASONS[reason]
+        return f"{sentence.rstrip('.')}: {of_it.rstrip('.')}." if of_it else sentence
 
 
 def compare(
@@ -97,5 +103,5 @@ def compare(
         for name in dict.fromkeys((*before, *after)):
             old, new = before.get(name), after.get(name)
             if old != new:
-                reason = reasons.of(kind, name)
-                yield Deviation(host, role, instance, rank, kind, name, old, new, reason, REASONS[reason])
+                reason, why = reasons.of(kind, name), reasons.why(kind, name)
+                yield Deviation(host, role, instance, rank, kind, name, old, new, reason, why)

@@ -109,7 +109,7 @@ def launch(
     page: dict[str, Any] = dict(profile.args)
     translation = translate(page, profile.env, source=page_engine, target=engine, role=profile.role)
     for change in translation.changes:
-        reasons.note(change.kind, change.name, "engine-translation")
+        reasons.note(change.kind, change.name, "engine-translation", change.why)
     findings = _findings(translation.problems)
     for name, spelling in profile.page.items():
         if spelling.flag is not None:

@@ -85,3 +85,16 @@ def test_another_version_is_spelled_with_reasons():
         one = found[kind, name]
         assert (one.page, one.rendered, one.reason) == (page, rendered, "engine-translation")
     assert found["arg", "--moe-dense-tp"].reason == "flag-in-full"
+
+
+def test_each_change_of_spelling_says_what_changed_and_in_which_version():
+    """The one line of the closed list says that versions differ; what a reader wants to know is how this flag does."""
+    plan = planned(R1, sglang_engine="0.5.23")
+    why = {(one.kind, one.name): one.why for one in plan.deviations if (one.role, one.rank) == ("decode", 0)}
+    general = REASONS["engine-translation"].rstrip(".")
+    renamed = "--cuda-graph-bs is called --cuda-graph-bs-decode since 0.5.14 and gone since 0.5.20"
+    assert why["arg", "--cuda-graph-bs"] == why["arg", "--cuda-graph-bs-decode"] == f"{general}: {renamed}."
+    assert "does nothing since 0.5.8" in why["arg", "--prefill-round-robin-balance"]
+    assert "--attn-dp-size N says both" in why["arg", "--enable-dp-attention"]
+    assert "it is the flag --fuseep-mode since 0.5.16" in why["env", "SGLANG_NPU_FUSED_MOE_MODE"]
+    assert why["arg", "--moe-dense-tp"] == REASONS["flag-in-full"]
