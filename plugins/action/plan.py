@@ -33,6 +33,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import Ho
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_variables import HostVariables, of_the_play
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import page, summary
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
+    OF_A_PLAN,
     by_host,
     differences,
     entrances_by_host,
@@ -41,6 +42,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
     placements,
     ports_by_host,
     role_placements,
+    set_aside,
     write_plan,
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
@@ -79,6 +81,7 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(
             argument_spec={
                 "dest": {"type": "path"},
+                "write": {"type": "bool", "default": True},
                 "scope": {"type": "str", "choices": ["plan", "summary", "hosts"], "default": "plan"},
                 "host_facts": {"type": "str"},
                 "previous": {"type": "dict"},
@@ -91,10 +94,13 @@ class ActionModule(ActionBase):
         except CompileError as stopped:
             found = _with_shapes(stopped.findings, variables)
             self._warn(found)
+            self._set_aside(arguments.get("dest"), OF_A_PLAN, "it cannot be compiled")
             return {**result, "failed": True, "msg": error_text(found)}
         self._warn(compiled.plan.findings)
+        # A plan with errors is where this run ends: no later task writes it.
+        now = arguments["write"] or errors(compiled.plan.findings)
         try:
-            changed, unwritten = self._written(arguments.get("dest"), compiled)
+            changed, unwritten = self._written(arguments.get("dest") if now else None, compiled)
         except CompileError as stopped:
             return {**result, "failed": True, "msg": error_text(stopped.findings)}
         if unwritten:
@@ -118,6 +124,7 @@ class ActionModule(ActionBase):
             # The page is for looking at; a plan does not need the libraries that draw it.
             for one in undrawn.findings:
                 self._display.warning(f"plan.html is not written: {one}")
+            self._set_aside(dest, ["plan.html"], "its page cannot be drawn")
         return self._put(dest, files)
 
     def _put(self, dest: str | None, files: Mapping[str, str]) -> tuple[bool, list[Finding]]:
@@ -130,6 +137,24 @@ class ActionModule(ActionBase):
             return write_plan(directory, files, write=not self._task.check_mode), []
         except (OSError, UnicodeDecodeError) as problem:
             return False, [_unwritten(directory, problem)]
+
+    def _set_aside(self, dest: str | None, names: Sequence[str], why: str) -> None:
+        """Let nobody take an earlier run's files for this one's."""
+        if not dest:
+            return
+        directory = Path(dest).absolute()
+        try:
+            there = set_aside(directory, names, write=not self._task.check_mode)
+        except OSError as problem:
+            self._display.warning(
+                f"{directory} has the plan of an earlier run, which is not that of the settings as they are "
+                f"({why}), and it cannot be set aside: {problem.strerror}"
+            )
+            return
+        if there:
+            done = "would be" if self._task.check_mode else "is now"
+            renamed = ", ".join(f"{name} ({done} {name}.outdated)" for name in there)
+            self._display.warning(f"{directory}: {renamed} of an earlier run is not the plan of what is set now: {why}")
 
     def _hosts(self, variables: dict[str, Any]) -> dict[str, Any]:
         try:

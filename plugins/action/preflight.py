@@ -11,9 +11,12 @@ from ansible_collections.ascend.sglang.plugins.action.plan import ActionModule a
 from ansible_collections.ascend.sglang.plugins.action.plan import Answers, addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import OF_A_PLAN
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import registry, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
+
+_REPORT = "preflight.json"
 
 
 class ActionModule(PlanAction):
@@ -35,6 +38,7 @@ class ActionModule(PlanAction):
         try:
             compiled, again = self._begin(variables)
         except CompileError as stopped:
+            self._set_aside(arguments.get("dest"), OF_A_PLAN, "it cannot be compiled")
             return {**result, "failed": True, "msg": error_text(stopped.findings)}
         answers = self._answers(variables, compiled, arguments["host_facts"])
         changed, unwritten = False, []
@@ -45,6 +49,8 @@ class ActionModule(PlanAction):
         except CompileError as stopped:
             # The plan of before serves to check what the hosts told: all problems are reported together.
             of_plan = stopped.findings
+            names = [name for name in OF_A_PLAN if name != _REPORT]
+            self._set_aside(arguments.get("dest"), names, "it cannot be compiled with what the hosts told")
         situation = _situation(compiled, answers, self._tried(variables, arguments["connections"], answers))
         outcomes = registry.run(situation, compiled.settings.texts("sglang_preflight_skip"))
         lines = report.lines(outcomes, of_plan)
@@ -52,7 +58,7 @@ class ActionModule(PlanAction):
             self._display.display(line)
         content = report.as_dict(lines, situation.hosts, registry.explained())
         # What is found differs from run to run, as a log does: that is no change.
-        _differs, more = self._put(arguments.get("dest"), {"preflight.json": report.as_json(content)})
+        _differs, more = self._put(arguments.get("dest"), {_REPORT: report.as_json(content)})
         unwritten += [] if unwritten else more
         found = [*unwritten, *of_plan, *registry.findings(outcomes)]
         refused = error_text(found)

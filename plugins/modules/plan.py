@@ -24,8 +24,17 @@ options:
     description:
       - Directory on the controller into which C(plan.json), C(plan.md) and C(plan.html) are written, also when a
         finding is an error.
-      - Where nothing can be compiled, nothing is written. Not set, nothing is written either.
+      - Where nothing can be compiled, nothing is written, and what an earlier run wrote there (C(preflight.json) too)
+        is set aside, C(plan.json) as C(plan.json.outdated), so that nobody takes it for the plan of what is set now.
+        The next plan that is written takes the place of both. A warning says so; in check mode the files stay.
+      - Not set, nothing is written.
     type: path
+  write:
+    description:
+      - V(false) leaves the writing to a later task, M(ascend.sglang.preflight), unless the play ends here: a plan with
+        errors is written, and where nothing can be compiled, an earlier one in O(dest) is set aside.
+    type: bool
+    default: true
   scope:
     description:
       - V(plan) compiles. V(hosts) only says which hosts have which role, whatever the profile.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
 
 
 def write_plan(directory: Path, files: Mapping[str, str], *, write: bool) -> bool:
-    """Make the files what they should be; whether any of them was not. Writes only if asked to."""
+    """Make the files what they should be; whether any of them was not. Writes only if asked to.
+
+    What was set aside goes: it said less than what is written.
+    """
     stale = {
         name: text
         for name, text in files.items()
@@ -25,7 +28,27 @@ def write_plan(directory: Path, files: Mapping[str, str], *, write: bool) -> boo
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in stale.items():
             (directory / name).write_text(text, encoding="utf-8")
+    if write:
+        for name in files:
+            (directory / f"{name}{_OUTDATED}").unlink(missing_ok=True)
     return bool(stale)
+
+
+# What a run writes that says something of the inventory and the settings as they are.
+OF_A_PLAN = ("plan.json", "plan.md", "plan.html", "preflight.json")
+_OUTDATED = ".outdated"
+
+
+def set_aside(directory: Path, names: Iterable[str], *, write: bool) -> list[str]:
+    """Give an earlier run's files names that nobody takes for a plan's; the names of those that were there.
+
+    They are not deleted: they may be all that says what runs on the hosts.
+    """
+    there = [name for name in names if (directory / name).is_file()]
+    if write:
+        for name in there:
+            (directory / name).replace(directory / f"{name}{_OUTDATED}")
+    return there
 
 
 def by_host(plan: Plan) -> dict[str, dict[str, list[dict[str, Any]]]]:

@@ -13,11 +13,13 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings imp
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_page import command_line, page, summary
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
+    OF_A_PLAN,
     by_host,
     differences,
     entrances_by_host,
     needed_paths,
     placements,
+    set_aside,
     write_plan,
 )
 
@@ -129,6 +131,18 @@ def test_a_plan_is_written_when_it_differs(tmp_path):
     assert (directory / "plan.md").read_text(encoding="utf-8") == "# ü\n"
     assert not write_plan(directory, files, write=True)
     assert write_plan(directory, {**files, "plan.json": "[]\n"}, write=True)
+
+
+def test_an_earlier_plan_is_set_aside_until_there_is_a_new_one(tmp_path):
+    assert set_aside(tmp_path / "nowhere", OF_A_PLAN, write=True) == []
+    write_plan(tmp_path, {"plan.json": "{}\n", "plan.md": "# 1\n"}, write=True)
+    assert set_aside(tmp_path, OF_A_PLAN, write=False) == ["plan.json", "plan.md"]
+    assert set_aside(tmp_path, OF_A_PLAN, write=True) == ["plan.json", "plan.md"]
+    assert {path.name for path in tmp_path.iterdir()} == {"plan.json.outdated", "plan.md.outdated"}
+    assert (tmp_path / "plan.json.outdated").read_text() == "{}\n"
+    assert set_aside(tmp_path, OF_A_PLAN, write=True) == []
+    write_plan(tmp_path, {"plan.json": "{}\n", "plan.md": "# 2\n"}, write=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"plan.json", "plan.md"}
 
 
 def test_only_paths_that_a_service_names_are_needed():

@@ -49,7 +49,7 @@ class Run:
     @property
     def warnings(self) -> str:
         return " ".join(
-            re.findall(r"\[WARNING\]:(.*?)(?=\n\[|\nTASK|\nPLAY|\nok:|\nfatal|\n\n)", self.output, re.DOTALL)
+            re.findall(r"\[WARNING\]:(.*?)(?=\n\[|\nTASK|\nPLAY|\nok:|\nfatal|\n\n|\n*\Z)", self.output, re.DOTALL)
         )
 
 

@@ -352,3 +352,48 @@ def test_a_filter_names_the_variable_that_cannot_be_evaluated(playbook, tmp_path
     done = playbook(r1(sglang_decode_args={"log-level": "{{ nowhere }}"}), name=own)
     assert done.rc != 0
     assert "ascend.sglang.service_env: host p1, sglang_decode_args: its value" in " ".join(done.output.split())
+
+
+# A plan that is no more
+
+
+@pytest.mark.parametrize("name", ["plan", "preflight", "deploy"])
+def test_an_earlier_plan_does_not_pass_for_one_that_cannot_be_compiled(playbook, name):
+    """In check mode it stays and is said; else it is set aside, until there is a plan again."""
+    good = {"plan.json", "plan.md", "plan.html"}
+    done = playbook(r1())
+    assert {path.name for path in done.directory.iterdir()} == good
+    before = (done.directory / "plan.json").read_text()
+    run = ROOT / "playbooks" / f"{name}.yml"
+    checked = playbook(r1(sglang_profile="nope"), "--check", name=run)
+    assert checked.rc != 0
+    assert "plan.json (would be plan.json.outdated)" in checked.warnings
+    assert {path.name for path in done.directory.iterdir()} == good
+    failed = playbook(r1(sglang_profile="nope"), name=run)
+    assert failed.rc != 0
+    assert "plan.json (is now plan.json.outdated)" in failed.warnings
+    assert "nope" in failed.failure[0]
+    assert not any("outdated" in line for line in failed.failure)
+    assert {path.name for path in done.directory.iterdir()} == {f"{one}.outdated" for one in good}
+    assert (done.directory / "plan.json.outdated").read_text() == before
+    again = playbook(r1())
+    assert again.rc == 0
+    assert {path.name for path in done.directory.iterdir()} == good
+
+
+@pytest.mark.parametrize("name", ["plan", "preflight", "deploy"])
+def test_a_plan_with_errors_takes_the_place_of_an_earlier_one(playbook, name):
+    playbook(r1())
+    done = playbook(r1(sglang_decode_args={"mem-fraction-static": 1.5}), name=ROOT / "playbooks" / f"{name}.yml")
+    assert done.rc != 0
+    assert [one["check"] for one in done.plan["findings"] if one["level"] == "error"] == ["mem-fraction"]
+
+
+def test_an_earlier_plan_that_cannot_be_set_aside_is_said(playbook):
+    """Such as one in a directory that belongs to somebody else: the run fails for its own reason all the same."""
+    done = playbook(r1())
+    (done.directory / "plan.json.outdated").mkdir()
+    failed = playbook(r1(sglang_profile="nope"))
+    assert failed.rc != 0
+    assert "has the plan of an earlier run" in failed.warnings
+    assert "nope" in failed.failure[0]
