@@ -155,7 +155,10 @@ async def _exchange(reader, writer, prompt, args, address, model, output):
 
 async def _chunks(reader):
     while True:
-        length = int((await reader.readline()).split(b";")[0] or b"x", 16)
+        line = await reader.readline()
+        if not line:
+            raise EOFError("Response payload is not completed")
+        length = int(line.split(b";")[0], 16)
         if not length:
             return
         yield await reader.readexactly(length)
