@@ -109,7 +109,8 @@ class ActionModule(ActionBase):
         with _interruptible():
             try:
                 return {**result, **self._watch(args)}
-            except KeyboardInterrupt:
+            except BaseException:
+                # Interrupted, out of reach, or out of its task's time: nothing was measured.
                 shutil.rmtree(self._directory, ignore_errors=True)
                 raise
             finally:
@@ -136,10 +137,11 @@ class ActionModule(ActionBase):
         log = "".join(f"{line}\n" for line in found["log"])
         history.keep(self._directory, result=found["result"], samples=found["samples"], log=log)
         answer = {"ended": ended, "directory": str(self._directory)}
-        problem = running.problem(ended, found["result"], found["log"], args["timeout"])
+        if found["raw_size"]:
+            self._fetch(found["raw_size"])
+        problem = running.problem(ended, found, args["timeout"])
         if problem:
             return {**answer, "failed": True, "msg": f"the benchmark on {self._host} {problem}"}
-        self._fetch(found["raw_size"])
         return {**answer, "seconds": ended["seconds"]}
 
     def _fetch(self, size: int) -> None:

@@ -170,22 +170,30 @@ def collect() -> dict[str, Any]:
     """What it measured, once it has ended.
 
     result: text of the result without its details, empty where there is none; samples: see bench_samples; raw_size:
-    bytes of the whole result, packed. Raises BenchmarkError for a file that holds no result.
+    bytes of the whole result, packed; problem: why the file cannot be read as a result, empty where it can or is not
+    there.
     """
+    told: dict[str, Any] = {"result": "", "samples": None, "raw_size": 0, "log": log(), "problem": ""}
     path = _path(bench_runner.RESULT)
     if not os.path.exists(path):
-        return {"result": "", "samples": None, "raw_size": 0, "log": log()}
-    with open(path, encoding="utf-8") as stream:
-        text = stream.read()
-    try:
-        found = bench_samples.last_result(text)
-        samples = bench_samples.samples(found) if found is not None else None
-    except (ValueError, TypeError, LookupError) as error:
-        raise BenchmarkError(f"{path} holds no result of bench_serving: {error}") from error
-    result = json.dumps(bench_samples.without_details(found)) + "\n" if found is not None else ""
+        return told
+    with open(path, "rb") as stream:
+        data = stream.read()
     with gzip.open(_path(_PACKED), "wb", compresslevel=3) as packed:
-        packed.write(text.encode())
-    return {"result": result, "samples": samples, "raw_size": os.path.getsize(_path(_PACKED)), "log": log()}
+        packed.write(data)
+    told["raw_size"] = os.path.getsize(_path(_PACKED))
+    try:
+        found = bench_samples.last_result(data.decode())
+    except ValueError as error:
+        return {**told, "problem": str(error)}
+    if found is None:
+        return told
+    try:
+        told["samples"] = bench_samples.samples(found)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        # Of a version that has other details: what it says of all requests is a result without them, too.
+        told["samples"] = None
+    return {**told, "result": json.dumps(bench_samples.without_details(found)) + "\n"}
 
 
 def read(offset: int, size: int) -> str:

@@ -14,7 +14,7 @@ author: ascend.sglang contributors (@ascend-sglang)
 description:
   - Reads a run that M(ascend.sglang.benchmark_run) kept, compares it with the figure that the recipe page publishes and
     with the run before it, and writes C(verdict.json), C(benchmark.md) and C(benchmark.html) beside it.
-  - Fails where the verdict does. Everything is written all the same.
+  - Does not fail where the verdict does; C(verdict.passed) says it. It fails where there is nothing to judge.
   - Runs on the controller and connects to no host.
 options:
   directory:

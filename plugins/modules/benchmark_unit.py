@@ -138,6 +138,10 @@ raw_size:
   description: Bytes of the whole result, packed with gzip.
   returned: with O(state=collected)
   type: int
+problem:
+  description: Why what it wrote cannot be read as a result; empty where it can, or where it wrote nothing.
+  returned: with O(state=collected)
+  type: str
 content:
   description: The piece, in base64.
   returned: with O(state=read)

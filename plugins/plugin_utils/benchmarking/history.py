@@ -19,6 +19,11 @@ RESULT, SAMPLES, PLAN, RUN, VERDICT, RAW, LOG = (
 # What a plan says that has no part in what runs.
 _NOT_RUN = ("findings", "deviations")
 _SHORT = 12
+# What a kept run's files must say for it to be judged or compared.
+_NEEDED = {
+    PLAN: ("profile", "engine", "cards", "instances", "services", "entrances", "benchmark", "deviations"),
+    RUN: ("plan_hash", "at", "page"),
+}
 
 
 class HistoryError(ValueError):
@@ -94,20 +99,31 @@ def read(path: Path) -> Run:
         verdict = json.loads((path / VERDICT).read_text(encoding="utf-8")) if (path / VERDICT).is_file() else {}
     except (OSError, ValueError) as problem:
         raise HistoryError(f"{path} holds no run: {problem}") from problem
-    if not isinstance(plan, dict) or not isinstance(about, dict) or "plan_hash" not in about:
-        raise HistoryError(f"{path} holds no run: its {PLAN} or {RUN} is not what a run keeps")
+    for name, value in ((PLAN, plan), (RUN, about)):
+        lacking = [key for key in _NEEDED[name] if key not in value] if isinstance(value, dict) else ["everything"]
+        if lacking:
+            raise HistoryError(f"{path} holds no run: its {name} is not what a run keeps, it lacks {', '.join(lacking)}")
+    if not all(isinstance(value, dict) for value in (plan["benchmark"], about["page"], verdict)):
+        raise HistoryError(f"{path} holds no run: it is not one of a benchmark")
+    if samples is not None and not isinstance(samples, dict):
+        raise HistoryError(f"{path} holds no run: its {SAMPLES} is not what a run keeps")
     return Run(path, plan, about, texts[RESULT], samples, verdict)
 
 
 def runs(root: Path, profile: str) -> list[Path]:
     """The directories of a profile's runs that have a verdict, in the order of time."""
     found = (root / profile).glob(f"*/*/{VERDICT}")
-    return sorted((path.parent for path in found), key=lambda path: (path.name.partition("-")[0], _number(path.name)))
+    return sorted((path.parent for path in found), key=_when)
 
 
-def _number(name: str) -> int:
-    _stamp, _dash, number = name.partition("-")
-    return int(number) if number.isdigit() else 1
+def runs_before(path: Path, profile: str) -> list[Path]:
+    """Those of them that were before the run in this directory."""
+    return [one for one in runs(path.parents[2], profile) if _when(one) < _when(path)]
+
+
+def _when(path: Path) -> tuple[str, int]:
+    stamp, _dash, number = path.name.partition("-")
+    return stamp, int(number) if number.isdigit() else 1
 
 
 def write_verdict(path: Path, verdict: Mapping[str, Any]) -> None:

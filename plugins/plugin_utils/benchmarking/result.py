@@ -9,10 +9,11 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeGuard
 
-# What a result must have to be one; everything else may be missing.
-_REQUIRED = ("completed", "duration", "output_throughput", "mean_ttft_ms", "mean_tpot_ms", "mean_itl_ms")
+# What a result must have to be one; everything else may be missing. Figures may be null: not measured.
+_COUNTS = ("completed", "duration")
+_FIGURES = ("output_throughput", "mean_ttft_ms", "mean_tpot_ms", "mean_itl_ms")
 
 
 class ResultError(ValueError):
@@ -80,10 +81,11 @@ def parse(text: str) -> Result:
         raise ResultError(f"its last line is no JSON: {problem}") from problem
     if not isinstance(raw, dict):
         raise ResultError("its last line is no JSON object")
-    missing = [key for key in _REQUIRED if key not in raw]
+    missing = [key for key in (*_COUNTS, *_FIGURES) if key not in raw]
     if missing:
         raise ResultError(f"its last line has no {', '.join(missing)}")
-    wrong = [key for key in _REQUIRED if isinstance(raw[key], bool) or not isinstance(raw[key], (int, float))]
+    wrong = [key for key in _COUNTS if not _is_number(raw[key])]
+    wrong += [key for key in _FIGURES if raw[key] is not None and not _is_number(raw[key])]
     if wrong:
         raise ResultError(f"its {wrong[0]} is no number: {raw[wrong[0]]!r}")
     if not math.isfinite(raw["completed"]) or raw["completed"] < 0:
@@ -118,9 +120,11 @@ def parse(text: str) -> Result:
 def _number(raw: Mapping[str, Any], key: str) -> float | None:
     """A finite number, or None: the file is Python's JSON, with NaN and Infinity in it."""
     value = raw.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return float(value)
+    return float(value) if _is_number(value) and math.isfinite(value) else None
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _count(raw: Mapping[str, Any], key: str) -> int | None:

@@ -56,8 +56,12 @@ class Progress:
         return f"the benchmark is {phase}" if first and phase != "ended" else ""
 
 
-def problem(ended: Mapping[str, Any], result: str, log: Sequence[str], limit: float) -> str:
-    """Why there is no measurement, completing `the benchmark on r1 …`; empty where there is one."""
+def problem(ended: Mapping[str, Any], found: Mapping[str, Any], limit: float) -> str:
+    """Why there is no measurement, completing `the benchmark on r1 …`; empty where there is one.
+
+    ended and found: what the module benchmark_unit tells with the states looked and collected.
+    """
+    log: Sequence[str] = found["log"]
     reason, status = ended["reason"], ended["status"]
     shown = "\n".join(log[-_SHOWN_LINES:])
     tail = f"\nIts last lines:\n{shown}" if shown else ""
@@ -73,6 +77,8 @@ def problem(ended: Mapping[str, Any], result: str, log: Sequence[str], limit: fl
         text = "\n".join(log)
         advice = next((f" {what}." for pattern, what in _KNOWN if re.search(pattern, text)), "")
         return f"failed (exit status {status}).{advice}{tail}"
-    if not result:
+    if found["problem"]:
+        return f"wrote a result that cannot be read: {found['problem']}.{tail}"
+    if not found["result"]:
         return f"ended well, and wrote no result.{tail}"
     return ""

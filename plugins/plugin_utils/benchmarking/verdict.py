@@ -34,7 +34,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Figure:
-    """A published figure beside what was measured. ratio: measured / published; limit: the worst value that passes."""
+    """A published figure beside what was measured. ratio: measured / published; limit: the worst value that passes;
+    more_is_better: whether a ratio above 1 is the good side (throughput) or the bad one (times)."""
 
     name: str
     label: str
@@ -43,7 +44,13 @@ class Figure:
     measured: float | None
     ratio: float | None
     limit: float
+    more_is_better: bool
     passed: bool
+
+    @property
+    def bound(self) -> str:
+        """On which side of the limit it passes."""
+        return "at least" if self.more_is_better else "at most"
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ class Verdict:
     def line(self) -> str:
         """The verdict in one sentence."""
         told = "; ".join(
-            f"{one.label} {_shown(one.measured)} {one.unit}, published {one.published:g} {one.unit}"
+            f"{one.label} {_shown(one.measured, one.unit)}, published {one.published:g} {one.unit}"
             + (f", ratio {one.ratio:.2f}" if one.ratio is not None else "")
             for one in self.figures
         )
@@ -175,7 +182,7 @@ def _figures(published: Mapping[str, float], result: Result, limits: Limits) -> 
         limit = value * (1 - limits.tolerance / 100) if better_high else value * (1 + limits.tolerance / 100)
         passed = measured is not None and _within(measured, limit, more=better_high)
         ratio = None if measured is None or not value else measured / value
-        yield Figure(key, _label(key), _unit(key), value, measured, ratio, limit, passed)
+        yield Figure(key, _label(key), _unit(key), value, measured, ratio, limit, better_high, passed)
 
 
 def _within(measured: float, limit: float, *, more: bool) -> bool:
@@ -200,7 +207,7 @@ def _reasons(
     figures: Sequence[Figure], requests: Requests, result: Result, asked: Load, limits: Limits
 ) -> Iterator[str]:
     if not requests.completed:
-        yield "no request was answered"
+        yield f"no request was answered, all {requests.sent} failed"
         return
     if requests.failed > limits.failed:
         yield f"{requests.failed} of {requests.sent} requests failed, {limits.failed} may"
@@ -216,7 +223,7 @@ def _reasons(
         elif not one.passed:
             side = "less" if one.measured < one.published else "more"
             yield (
-                f"{one.label} is {_shown(one.measured)} {one.unit}, more than {limits.tolerance} % {side} than the "
+                f"{one.label} is {_shown(one.measured, one.unit)}, more than {limits.tolerance} % {side} than the "
                 f"published {one.published:g} {one.unit}"
             )
 
@@ -231,5 +238,5 @@ def _notes(published: Mapping[str, float], figures: Sequence[Figure], requests: 
         yield f"{requests.sent} requests were sent, {requests.asked} were asked for: the dataset has too few texts"
 
 
-def _shown(value: float | None) -> str:
-    return "nothing" if value is None else f"{value:.2f}"
+def _shown(value: float | None, unit: str) -> str:
+    return "not measured" if value is None else f"{value:.2f} {unit}"

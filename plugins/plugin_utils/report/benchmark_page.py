@@ -32,6 +32,7 @@ def write(run: Run, verdict: Verdict, compared: Comparison | None) -> list[Path]
 def summary(verdict: Verdict, compared: Comparison | None) -> list[str]:
     """A few lines for the end of a playbook."""
     lines = [verdict.line, *verdict.reasons, *verdict.notes]
+    lines += [f"{count} x {text}" for text, count in verdict.requests.errors.items()]
     for label, spread in _spreads(verdict):
         lines.append(
             f"{label}: mean {number(spread.mean)}, median {number(spread.median)}, p99 {number(spread.p99)} ms"
@@ -90,14 +91,14 @@ def _published(verdict: Verdict) -> Iterator[str]:
         yield "The page publishes no figure."
         return
     yield from table(
-        ("figure", "measured", "published", "ratio", "passes up to"),
+        ("figure", "measured", "published", "measured / published", "passes with"),
         (
             (
                 one.label,
                 f"{number(one.measured)} {one.unit}",
                 f"{number(one.published)} {one.unit}",
                 number(one.ratio),
-                f"{number(one.limit)} {one.unit}",
+                f"{one.bound} {number(one.limit)} {one.unit}",
             )
             for one in verdict.figures
         ),

@@ -73,12 +73,35 @@ def test_a_directory_that_holds_no_run_is_said(tmp_path, name):
         history.read(path)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}"])
-def test_a_file_that_somebody_changed_is_said(tmp_path, text):
+@pytest.mark.parametrize("name", [history.PLAN, history.RUN])
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"plan_hash": "x", "profile": "y"}', "null"])
+def test_a_file_that_somebody_changed_is_said(tmp_path, name, text):
     path = keep(tmp_path)
-    (path / history.RUN).write_text(text)
+    (path / name).write_text(text)
     with pytest.raises(history.HistoryError, match="holds no run"):
         history.read(path)
+
+
+@pytest.mark.parametrize("name", [history.SAMPLES, history.VERDICT])
+def test_what_goes_with_a_run_must_be_an_object(tmp_path, name):
+    path = keep(tmp_path)
+    (path / name).write_text("[1]")
+    with pytest.raises(history.HistoryError, match="holds no run"):
+        history.read(path)
+
+
+def test_the_plan_of_another_kind_is_none_of_a_benchmark(tmp_path):
+    path = keep(tmp_path)
+    (path / history.PLAN).write_text(json.dumps({**plan(), "benchmark": None}))
+    with pytest.raises(history.HistoryError, match="not one of a benchmark"):
+        history.read(path)
+
+
+def test_the_runs_before_one_are_those_of_an_earlier_second_or_number(tmp_path):
+    runs = [keep(tmp_path) for _unused in range(11)]
+    assert history.runs_before(runs[9], R1) == runs[:9]
+    assert history.runs_before(runs[1], R1) == runs[:1]
+    assert history.runs_before(runs[0], R1) == []
 
 
 # Comparison

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import os
 import signal
@@ -287,8 +289,37 @@ def test_a_result_is_collected_whole_and_small(systemd, tmp_path):
     assert systemd.active == "inactive"
 
 
-def test_a_file_that_is_no_result_is_said(systemd, tmp_path):
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"{\n", "Expecting property name"),
+        (b'{"completed": 3}\n{"completed": 3, "dura', "Unterminated string"),
+        (b"[1]\n", "a result is a JSON object"),
+        (b"\xff\xfe\n", "can't decode byte"),
+    ],
+)
+def test_a_file_that_is_no_result_is_said_and_brought_home_all_the_same(systemd, tmp_path, data, why):
     bench_unit.start(wanted(), "/usr/bin/python3", systemd)
-    (tmp_path / "bench" / bench_runner.RESULT).write_text("{\n")
-    with pytest.raises(bench_unit.BenchmarkError, match="holds no result of bench_serving"):
-        bench_unit.collect()
+    (tmp_path / "bench" / bench_runner.RESULT).write_bytes(data)
+    found = bench_unit.collect()
+    assert (found["result"], found["samples"]) == ("", None)
+    assert why in found["problem"]
+    assert gzip.decompress(base64.b64decode(bench_unit.read(0, found["raw_size"]))) == data
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_an_empty_file_is_no_result(systemd, tmp_path, text):
+    bench_unit.start(wanted(), "/usr/bin/python3", systemd)
+    (tmp_path / "bench" / bench_runner.RESULT).write_text(text)
+    found = bench_unit.collect()
+    assert (found["result"], found["problem"]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"itls": None}, {"errors": [None, 5, {}, "x"]}, {"ttfts": ["a"] * 4}, {"output_lens": []}]
+)
+def test_details_of_another_shape_do_not_lose_the_result(systemd, tmp_path, changes):
+    bench_unit.start(wanted(), "/usr/bin/python3", systemd)
+    (tmp_path / "bench" / bench_runner.RESULT).write_text(json.dumps(detailed(**changes)) + "\n")
+    found = bench_unit.collect()
+    assert (json.loads(found["result"]), found["problem"]) == ({"completed": 3}, "")

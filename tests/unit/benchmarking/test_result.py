@@ -75,3 +75,16 @@ def test_without_an_answer_there_are_no_times():
 def test_what_is_no_result_is_said_in_words(text, message):
     with pytest.raises(ResultError, match=message.replace("(", r"\(")):
         parse(text)
+
+
+@pytest.mark.parametrize("key", ["output_throughput", "mean_ttft_ms", "mean_tpot_ms", "mean_itl_ms"])
+def test_a_figure_that_is_null_is_not_measured_and_one_of_another_kind_is_refused(key):
+    assert parse(recorded(**{key: None})).figure(key) is None
+    with pytest.raises(ResultError, match=f"its {key} is no number: 'fast'"):
+        parse(recorded(**{key: "fast"}))
+
+
+def test_a_last_line_that_breaks_off_is_none_although_an_earlier_one_is_whole():
+    """The earlier line is another run's."""
+    with pytest.raises(ResultError, match="its last line is no JSON"):
+        parse(recorded() + recorded()[:200])

@@ -44,8 +44,18 @@ def ended(reason="exit", status=0, why=""):
     return {"reason": reason, "status": status, "problem": why}
 
 
+def found(result="", log=(), why=""):
+    return {"result": result, "log": list(log), "problem": why}
+
+
 def test_a_result_is_no_problem():
-    assert problem(ended(), "{}", ["a"], 60) == ""
+    assert problem(ended(), found("{}", ["a"]), 60) == ""
+
+
+def test_a_result_that_cannot_be_read_is_said_with_the_last_lines():
+    told = problem(ended(), found(why="Expecting value: line 1 column 2 (char 1)", log=["No space left on device"]), 60)
+    assert told.startswith("wrote a result that cannot be read: Expecting value")
+    assert "No space left on device" in told
 
 
 @pytest.mark.parametrize(
@@ -66,6 +76,6 @@ def test_a_result_is_no_problem():
     ],
 )
 def test_why_there_is_no_measurement_is_said(how, log, words):
-    told = problem(how, "", log, 60)
+    told = problem(how, found(log=log), 60)
     assert words in told
     assert all(line in told for line in log)

@@ -85,8 +85,9 @@ def test_without_details_the_command_says_how_many_were_sent():
 def test_no_answer_at_all_fails_it_although_the_file_has_zeros():
     verdict = judged(recorded(completed=0, mean_tpot_ms=0.0, total_output_tokens=0, mean_e2e_latency_ms=math.nan))
     assert not verdict.passed
-    assert verdict.reasons == ("no request was answered",)
+    assert verdict.reasons == ("no request was answered, all 8 failed",)
     assert verdict.figures[0].ratio is None
+    assert verdict.line == "FAILED: mean TPOT not measured, published 50 ms; 8 of 8 requests failed"
     json.dumps(verdict.as_dict(), allow_nan=False)
 
 
@@ -169,3 +170,47 @@ def test_what_the_plan_declares_itself_is_there_with_its_reason():
 def test_asking_from_elsewhere_is_a_condition():
     told = conditions(sglang_router_args={"host": "192.0.2.91"}, sglang_benchmark_host="p1")
     assert ("load", "asked from p1, the page asks on the entrance's own host") in told
+
+
+# Odd results and odd figures
+
+
+NOTHING = {"completed": 0, "output_throughput": None, "mean_ttft_ms": None, "mean_tpot_ms": None, "mean_itl_ms": None}
+
+
+def test_nothing_completed_and_null_everywhere_is_a_verdict_too():
+    verdict = judged(recorded(**NOTHING, total_output_tokens=None), samples=samples(sent=8, errors={"gone": 8}))
+    assert verdict.reasons == ("no request was answered, all 8 failed",)
+    json.dumps(verdict.as_dict(), allow_nan=False)
+
+
+def test_tokens_that_are_not_told_do_not_fail_it():
+    verdict = judged(recorded(total_output_tokens=None, total_input_tokens=None))
+    assert verdict.passed
+    assert verdict.as_dict()["tokens"] == {"input": None, "output": None}
+
+
+@pytest.mark.parametrize("value", [None, math.inf, math.nan])
+def test_a_published_figure_that_was_not_measured_fails_it(value):
+    verdict = judged(recorded(mean_tpot_ms=value), published={"tpot_ms": 50})
+    assert verdict.reasons == ("mean TPOT was not measured",)
+    assert "mean TPOT not measured, published 50 ms;" in verdict.line
+    json.dumps(verdict.as_dict(), allow_nan=False)
+
+
+def test_a_page_may_publish_the_time_to_the_first_token_only():
+    assert judged(published={"ttft_ms": 100}).passed
+    (reason,) = judged(published={"ttft_ms": 1}).reasons
+    assert reason.startswith("mean TTFT is ")
+
+
+def test_each_figure_says_on_which_side_it_passes():
+    times, rate = judged(published={"tpot_ms": 50, "output_throughput": 100}).figures
+    assert (times.bound, times.limit, times.more_is_better) == ("at most", pytest.approx(55), False)
+    assert (rate.bound, rate.limit, rate.more_is_better) == ("at least", pytest.approx(90), True)
+    assert rate.ratio == pytest.approx(OUTPUT / 100)
+
+
+def test_a_figure_of_nothing_has_no_ratio():
+    (figure,) = judged(published={"tpot_ms": 0}).figures
+    assert (figure.ratio, figure.passed) == (None, False)
