@@ -102,7 +102,9 @@ def read(path: Path) -> Run:
     for name, value in ((PLAN, plan), (RUN, about)):
         lacking = [key for key in _NEEDED[name] if key not in value] if isinstance(value, dict) else ["everything"]
         if lacking:
-            raise HistoryError(f"{path} holds no run: its {name} is not what a run keeps, it lacks {', '.join(lacking)}")
+            raise HistoryError(
+                f"{path} holds no run: its {name} is not what a run keeps, it lacks {', '.join(lacking)}"
+            )
     if not all(isinstance(value, dict) for value in (plan["benchmark"], about["page"], verdict)):
         raise HistoryError(f"{path} holds no run: it is not one of a benchmark")
     if samples is not None and not isinstance(samples, dict):
