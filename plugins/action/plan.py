@@ -48,7 +48,6 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.questions import questions
 from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
-from ansible_collections.ascend.sglang.plugins.plugin_utils.report import plan_page
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 Answers = Mapping[str, Any]
@@ -116,6 +115,9 @@ class ActionModule(ActionBase):
         """Whether files are not what they should be, which they are then unless in check mode; and why that failed."""
         if not dest:
             return False, []
+        # What draws it takes a while to load, and most runs draw nothing.
+        from ansible_collections.ascend.sglang.plugins.plugin_utils.report import plan_page
+
         plan, note = compiled.plan, compiled.choice.note
         files = {"plan.json": plan.as_json(), "plan.md": page(plan, note)}
         try:

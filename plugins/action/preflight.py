@@ -5,16 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible_collections.ascend.sglang.plugins.action.plan import ActionModule as PlanAction
 from ansible_collections.ascend.sglang.plugins.action.plan import Answers, addresses
+from ansible_collections.ascend.sglang.plugins.plugin_utils import registered
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import OF_A_PLAN
-from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import registry, report
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import parsers, registry, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
-from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
+from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settled import unsettled
 
 _REPORT = "preflight.json"
 
@@ -41,6 +47,7 @@ class ActionModule(PlanAction):
             self._set_aside(arguments.get("dest"), OF_A_PLAN, "it cannot be compiled")
             return {**result, "failed": True, "msg": error_text(stopped.findings)}
         answers = self._answers(variables, compiled, arguments["host_facts"])
+        asked, tried = compiled.plan.services, arguments["connections"]
         changed, unwritten = False, []
         try:
             compiled = again(answers)
@@ -51,7 +58,10 @@ class ActionModule(PlanAction):
             of_plan = stopped.findings
             names = [name for name in OF_A_PLAN if name != _REPORT]
             self._set_aside(arguments.get("dest"), names, "it cannot be compiled with what the hosts told")
-        situation = _situation(compiled, answers, self._tried(variables, arguments["connections"], answers))
+        situation = replace(
+            _situation(compiled, answers, self._registered(variables, tried, answers, "connections")),
+            parsers=self._parsers(asked, variables, tried, answers),
+        )
         outcomes = registry.run(situation, compiled.settings.texts("sglang_preflight_skip"))
         lines = report.lines(outcomes, of_plan)
         for line in report.text(lines):
@@ -66,14 +76,32 @@ class ActionModule(PlanAction):
             failed = {"failed": True, "msg": refused} if arguments["fatal"] else {}
             return {**result, **failed, "changed": changed, "refused": refused, "report": content}
         returned = self._returned(compiled, arguments.get("previous"), variables)
+        services = {host: own["all"] for host, own in returned["by_host"].items()}
+        limit = compiled.settings.values["sglang_stop_timeout"]
+        returned["unsettled"] = unsettled(services, situation.answers, returned["user"], limit)
         return {**result, "changed": changed, "refused": "", "report": content, **returned}
 
-    def _tried(self, variables: dict[str, Any], register: str | None, hosts: Answers) -> Answers:
-        """By host what its connections came to."""
+    def _registered(self, variables: dict[str, Any], register: str | None, hosts: Answers, key: str) -> Answers:
+        """By host what its connections came to, or its parser."""
         if register is None:
             return {}
-        answers = {host: variables["hostvars"][host].get(register) for host in hosts}
-        return {host: plain(one["connections"]) for host, one in answers.items() if one and "connections" in one}
+        return {host: one[key] for host, one in registered.answers(variables["hostvars"], hosts, register, key).items()}
+
+    def _parsers(
+        self, asked: Sequence[Service], variables: dict[str, Any], register: str | None, answers: Answers
+    ) -> Answers:
+        """By host what its installed SGLang said of the services that it was asked about, now or before."""
+        facts = {host: answer["facts"] for host, answer in answers.items() if "facts" in answer}
+        path = Path(constants.ANSIBLE_HOME) / parsers.FILE
+        known = parsers.load(path)
+        now = self._registered(variables, register, facts, "parser")
+        new = parsers.learnt(asked, facts, now, known)
+        if new != known:
+            try:
+                parsers.save(path, new)
+            except OSError as problem:
+                self._display.vv(f"{path}: {problem.strerror}: the hosts' SGLang is asked again in the next run")
+        return parsers.told(asked, facts, now, known)
 
 
 def _situation(compiled: Compiled, answers: Answers, tried: Answers) -> Situation:

@@ -46,7 +46,6 @@ class ActionModule(ActionBase):
                 "services": {"type": "list", "elements": "dict"},
                 "register": {"type": "str"},
                 "facts": {"type": "str", "required": True},
-                "router": {"type": "str", "required": True},
                 "roles": {"type": "list", "elements": "str", "default": []},
                 "history": {"type": "str"},
                 "instances": {"type": "list", "elements": "str", "default": []},
@@ -63,23 +62,25 @@ class ActionModule(ActionBase):
         problems = beyond_limit(services, units, also)
         if problems:
             return {**result, "failed": True, "msg": error_text(problems)}
-        listed = self._answers(variables, arguments["router"], "results").values()
-        routers = [told for one in listed for told in one["results"] if "supported" in told]
+        routers = on_disk.routers(facts)
         now = Running(on_disk.urls(facts), any(told["supported"] for told in routers))
         for finding in strangers((one for told in routers for one in told["workers"]), services, now):
             self._display.warning(str(finding))
         found = waves(services, units, also, now)
         ready = whole(services, units)
+        said = lines(services, units, also)
+        wanted = workers(one for own in ready.values() for one in own)
         return {
             **result,
             "changed": False,
             "restarts": also,
             "whole": ready,
-            "lines": lines(services, units, also),
+            "lines": said,
             "waves": as_dicts(found, services, units, now),
             "order": announce(found),
             "change": change_of(services),
-            "workers": workers(one for own in ready.values() for one in own),
+            "workers": wanted,
+            "unproven": list(ready) if said else on_disk.unproven(facts, ready, wanted),
         }
 
     def _change(
@@ -87,9 +88,9 @@ class ActionModule(ActionBase):
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """The services, and what would become of them: by the plan or the hosts' history, or by the selection."""
         if arguments.get("register"):
-            # A host outside of --limit has not been asked.
+            # A host outside of --limit has not been asked; one that needed no second look stays as it is.
             checked = self._answers(variables, arguments["register"], "units")
-            units = {host: told["units"] for host, told in checked.items()}
+            units = on_disk.states(facts, [], "") | {host: told["units"] for host, told in checked.items()}
             if arguments.get("history"):
                 kept = self._answers(variables, arguments["history"], "units")
                 return services_after({host: told["units"] for host, told in kept.items()}), units

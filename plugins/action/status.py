@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.ascend.sglang.plugins.plugin_utils import on_disk
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import write_plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.status import Told, page, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
@@ -32,24 +33,22 @@ class ActionModule(ActionBase):
                 "facts": {"type": "str", "required": True},
                 "statuses": {"type": "str", "required": True},
                 "check": {"type": "str", "required": True},
-                "router": {"type": "str", "required": True},
                 "problems": {"type": "list", "elements": "str", "default": []},
                 "dest": {"type": "path"},
             }
         )
         plan: Any = plain(arguments["plan"])
         told = {}
-        listing = None
         for host in dict.fromkeys(one["host"] for one in plan["services"]):
             if host not in variables["ansible_play_hosts_all"]:
                 continue
             own: Any = {
                 name: plain(variables["hostvars"][host].get(arguments[name]) or {})
-                for name in ("facts", "statuses", "check", "router")
+                for name in ("facts", "statuses", "check")
             }
             told[host] = _told(own)
-            listing = next((one for one in own["router"].get("results", []) if "supported" in one), listing)
-        state = report(plan, told, listing)
+        units = {host: {"units": one.units} for host, one in told.items() if one.units}
+        state = report(plan, told, next(iter(on_disk.routers(units)), None))
         state.problems.extend(plain(arguments["problems"]))
         answer = state.as_dict(plan)
         if arguments.get("dest"):

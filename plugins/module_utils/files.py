@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Found:
-    """A regular file as it is."""
+    """A regular file as it is. mtime: when it was written, in seconds since 1970; 0 where nobody knows."""
 
     content: bytes
     mode: int
     uid: int
     gid: int
+    mtime: float = 0.0
 
     @property
     def sha256(self) -> str:
@@ -36,7 +37,8 @@ def look(path: str) -> Found | None:
     try:
         with open(path, "rb") as stream:
             status = os.fstat(stream.fileno())
-            return Found(stream.read(), stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid)
+            mode = stat.S_IMODE(status.st_mode)
+            return Found(stream.read(), mode, status.st_uid, status.st_gid, status.st_mtime)
     except FileNotFoundError:
         return None
 

@@ -36,7 +36,8 @@ def source(module: ModuleType) -> str:
     text = loader.get_source(module.__name__) if loader else None
     if not text:
         raise OSError(f"the source of {module.__name__} cannot be read; is this collection installed as a whole?")
-    return str(text)
+    # Ansible's own loader, on the controller, has bytes.
+    return text.decode() if isinstance(text, bytes) else str(text)
 
 
 def code() -> dict[str, str]:

@@ -86,8 +86,8 @@ def _load(layout: Layout, unit: str, directory: str, number: int) -> Entry:
         kept = files.look(os.path.join(directory, name)) if name in modes else None
         if kept is not None:
             found[path] = Found(kept.content, int(modes[name]), 0, 0)
-    texts = [str(told.get(key, "")) for key in ("change", "at", "becomes", "role")]
-    return Entry(number, *texts, files=found)
+    change, at, becomes, role = (str(told.get(key, "")) for key in ("change", "at", "becomes", "role"))
+    return Entry(number, change, at, becomes, role, found)
 
 
 def write(layout: Layout, unit: str, entry: Entry) -> None:

@@ -8,11 +8,13 @@ The same steps are told in check mode and carried out otherwise.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.module_utils import (
     guard_files,
@@ -45,6 +47,10 @@ class File:
     mode: int
     secret: bool = False
     code: bool = False
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,11 @@ class Change:
 
     name: str = ""
     at: str = ""
+
+
+def record_text(service: Mapping[str, Any]) -> str:
+    """The text of the service.json of a service as the plan has it."""
+    return json.dumps(service, indent=1, sort_keys=True) + "\n"
 
 
 def desired(
@@ -474,7 +485,7 @@ def _file_steps(want: Desired, there: Observed, layout: Layout) -> list[Step]:
         found = there.files.get(file.path)
         if found is None:
             steps.append(Step("write", want.unit, f"create {file.path}", file))
-        elif found.content != file.content:
+        elif found.sha256 != file.sha256:
             steps.append(Step("write", want.unit, f"change {file.path}", file))
         elif found.mode != file.mode or (found.uid, found.gid) != (0, 0):
             steps.append(Step("write", want.unit, f"set owner root and mode {file.mode:04o} of {file.path}", file))
@@ -511,12 +522,29 @@ def _run_step(want: Desired, there: Observed, named: str | None, layout: Layout)
         kind = "restart" if state.active == "activating" else "start"
         return Step(kind, want.unit, f"{kind} {want.unit} because {reason}", reason=reason)
     if there.launch == want.digest:
-        if named is None:
+        edited = _edited(want, there, layout)
+        if not edited and named is None:
             return None
-        reason = named
+        reason = f"it was started with {edited} as somebody had changed it" if edited else str(named)
     else:
         reason = _why_other(want, there, layout)
     return Step("restart", want.unit, f"restart {want.unit} because {reason}", reason=reason)
+
+
+def _edited(want: Desired, there: Observed, layout: Layout) -> str:
+    """Files that are not as they should be and are older than the process, which therefore began with them."""
+    texts = {
+        layout.launch(want.unit): lambda text: text,
+        layout.unit_file(want.unit): unit_file.process_settings,
+    }
+    names = []
+    for file in want.files:
+        found, text = there.files.get(file.path), texts.get(file.path)
+        if text is None or found is None or not 0 < found.mtime <= there.state.started:
+            continue
+        if text(found.text) != text(file.content.decode()):
+            names.append(os.path.basename(file.path))
+    return " and ".join(names)
 
 
 def _why_not_running(there: Observed) -> str:

@@ -23,6 +23,16 @@ SETTLE_SECONDS = 1.0
 
 Ask = Callable[..., Reply]
 
+NOTHING: dict[str, Any] = {
+    "changed": False,
+    "supported": False,
+    "names": [],
+    "workers": [],
+    "left": {},
+    "readiness": "",
+}
+"""What there is to tell of a router that tells nothing."""
+
 
 class RouterError(RuntimeError):
     """The router did not do what it was asked. The message says what it answered."""
@@ -149,6 +159,19 @@ class Router:
             raise RouterError(f"the router {self._url} refuses the API key ({what}: {reply.status})")
         answer = f"{reply.status} {reply.text[:200]}".rstrip() if reply.status else reply.error
         raise RouterError(f"the router {self._url} did not accept {what}: {answer}")
+
+
+def listed(router: Router) -> dict[str, Any]:
+    """Its workers as they are, as the module router_workers returns them; ``error`` says why it could not be asked."""
+    try:
+        workers = router.workers()
+        if workers is None:
+            return {**NOTHING, "error": ""}
+        told = [one.plain() for one in workers]
+        return {**NOTHING, "supported": True, "workers": told, "readiness": router.readiness(), "error": ""}
+    except RouterError as error:
+        # To look is to be told, whatever there is to see.
+        return {**NOTHING, "error": str(error)}
 
 
 def alone(workers: Sequence[Worker], leaving: Sequence[str]) -> list[str]:

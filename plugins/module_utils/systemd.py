@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -46,6 +47,8 @@ class UnitState:
     killed: bool = False
     cgroup: str = ""
     since: str = ""
+    started: float = 0.0
+    """When its main process began, in seconds since 1970 by the clock as it goes now; 0 where none runs."""
 
     @property
     def running(self) -> bool:
@@ -105,7 +108,20 @@ def _state(unit: str, block: str) -> UnitState:
         killed=values.get("ExecMainCode") in _KILLED_CODES,
         cgroup=values.get("ControlGroup", ""),
         since=values.get("StateChangeTimestamp", ""),
+        started=started_at(number("MainPID")),
     )
+
+
+def started_at(pid: int, proc: str = "/proc") -> float:
+    """When a process began, in seconds since 1970; 0 where there is none. A program that it becomes does not count."""
+    try:
+        with open(f"{proc}/{pid}/stat", encoding="utf-8", errors="replace") as stream:
+            # The name in parentheses may hold anything; behind it come fields 3 and on, of which 22 is the start.
+            ticks = int(stream.read().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.time() - age
 
 
 def unit_of(pid: int, proc: str = "/proc") -> str | None:

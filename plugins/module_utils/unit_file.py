@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import ENVIRONMENT_MARK, UNIT_SECTION, Layout
@@ -99,8 +101,7 @@ def render(service: PlanService, options: UnitOptions, launch: str, secrets_mark
     # Paths as the host sees them, whatever directory a test writes below.
     layout = Layout()
     lines = _service_lines(service, options, layout)
-    started_with = [line for line in lines if not line.startswith("#") and line.partition("=")[0] not in _MANAGER_KEYS]
-    digest = hashlib.sha256("\n".join([launch, secrets_mark, *started_with]).encode()).hexdigest()
+    digest = hashlib.sha256("\n".join([launch, secrets_mark, *_started_with(lines)]).encode()).hexdigest()
     ports = [f"{name}:{port}" for name, port in service.ports]
     text = "\n".join(
         [
@@ -156,6 +157,19 @@ def launch_digest(text: str) -> str | None:
     """The digest that processes started by this unit file carry."""
     start = f"Environment={ENVIRONMENT_MARK}="
     return next((line[len(start) :].strip() for line in text.splitlines() if line.startswith(start)), None)
+
+
+def _started_with(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if line and line[0] != "#" and line.partition("=")[0] not in _MANAGER_KEYS]
+
+
+def process_settings(text: str) -> list[str]:
+    """The lines of a unit file that a process is started with, without the mark that tells which they were."""
+    lines = iter(text.splitlines())
+    if "[Service]" not in lines:
+        return []
+    section = itertools.takewhile(lambda line: not line.startswith("["), lines)
+    return [line for line in _started_with(list(section)) if not line.startswith(f"Environment={ENVIRONMENT_MARK}=")]
 
 
 def _own_section(text: str) -> dict[str, str]:

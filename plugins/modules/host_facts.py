@@ -106,6 +106,11 @@ options:
         description: For how long the throw-away listeners stay at the most.
         type: int
         default: 20
+  serving:
+    description:
+      - Whether to ask the services that run as well whether they are ready, and a router for its workers.
+    type: bool
+    default: false
   resolve:
     description:
       - Host names that this host's resolver is asked for.
@@ -190,12 +195,22 @@ facts:
       description:
         - Units of this collection on the host by name, each with C(role), C(instance), C(rank), C(nodes), C(url),
           C(ports), C(active), C(sub), C(enabled), C(restarts), C(invocation), C(files) (SHA-256 by path), C(launch)
-          (digest of the configuration on disk) and C(running) (the digest that its process was started with, or null).
+          (digest of the configuration on disk), C(running) (the digest that its process was started with, or null),
+          C(ready) and C(router) (with O(serving), else null; the latter as M(ascend.sglang.router_workers) returns it),
+          and C(seen), which the controller compares with a plan.
       type: dict
       returned: always
     time:
       description: The host's clock, in seconds since 1970.
       type: float
+      returned: always
+    interpreter:
+      description: The python that ran the module.
+      type: str
+      returned: always
+    npu_group:
+      description: Whether the host has the group of the NPU devices.
+      type: bool
       returned: always
     uid:
       description: Number of the account that the module ran as.
@@ -217,6 +232,7 @@ clock:
 import os
 import pwd
 import socket
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -231,7 +247,9 @@ from ansible_collections.ascend.sglang.plugins.module_utils import (
     interfaces,
     listeners,
     npu_smi,
+    seen,
     service_python,
+    serving,
     systemd,
     throwaway,
     weights,
@@ -274,6 +292,7 @@ def argument_spec() -> dict[str, Any]:
                 "seconds": {"type": "int", "default": 20},
             },
         },
+        "serving": {"type": "bool", "default": False},
         "resolve": {"type": "list", "elements": "str", "default": []},
         "cann_toolkit": {"type": "path"},
         "cann_atb": {"type": "path"},
@@ -307,9 +326,14 @@ def resolve(name: str) -> list[str]:
     return list(dict.fromkeys(str(answer[4][0]).partition("%")[0] for answer in answers))
 
 
-def look_at_units(host: Host) -> dict[str, Any]:
+def look_at_units(host: Host, whether_serving: bool) -> dict[str, Any]:
     """This collection's units on the host."""
-    return {unit: describe(there) for unit, there in host.observe(host.own_units()).items()}
+    there = host.observe(host.own_units())
+    answers = serving.look(host.layout, there) if whether_serving else {}
+    nothing = {"ready": None, "router": None}
+    return {
+        unit: {**describe(one), **answers.get(unit, nothing), "seen": seen.plain(one)} for unit, one in there.items()
+    }
 
 
 def describe(there: Observed) -> dict[str, Any]:
@@ -392,6 +416,7 @@ def main() -> None:
         if asked:
             # Those of a run that was interrupted would look like somebody else's.
             throwaway.release()
+        npu_group = ascend_driver.npu_group() is not None
         # Some wait for other programs, one for a resolver: together they take as long as the slowest.
         with ThreadPoolExecutor(max_workers=8) as pool:
             python = pool.submit(
@@ -400,9 +425,9 @@ def main() -> None:
                 params["packages"],
                 asked["users"] if asked else [],
                 asked["weights"] if asked else [],
-                npu_group=ascend_driver.npu_group() is not None,
+                npu_group=npu_group,
             )
-            units = pool.submit(look_at_units, Host(Layout()))
+            units = pool.submit(look_at_units, Host(Layout()), params["serving"])
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})
             more = look_for_preflight(asked, pool) if asked else {}
@@ -410,6 +435,8 @@ def main() -> None:
             facts = {
                 "hostname": socket.gethostname(),
                 "machine_id": machine_id(),
+                "interpreter": sys.executable,
+                "npu_group": npu_group,
                 "uid": os.geteuid(),
                 "paths": {path: look_at_path(path) for path in params["paths"]},
                 "cann": cann.find(toolkit=params["cann_toolkit"], atb=params["cann_atb"]),

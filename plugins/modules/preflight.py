@@ -92,6 +92,11 @@ refused:
   description: All errors, one a line; empty where there is none. With errors nothing else but RV(report) is returned.
   returned: always
   type: str
+unsettled:
+  description: Hosts on which something may have to be done, so that M(ascend.sglang.service) has to look at them.
+  type: list
+  elements: str
+  returned: success
 differences:
   description: What differs from O(previous), one line each.
   type: list

@@ -28,7 +28,9 @@ options:
     type: list
     elements: dict
   register:
-    description: Name of the variable that the hosts have registered from M(ascend.sglang.service) in check mode.
+    description:
+      - Name of the variable that the hosts have registered from M(ascend.sglang.service) in check mode. A host that has
+        registered nothing is what it should be.
     type: str
   history:
     description:
@@ -36,13 +38,9 @@ options:
         M(ascend.sglang.service_history) with the change that a rollback undoes.
     type: str
   facts:
-    description: Name of the variable that they have registered from M(ascend.sglang.host_facts).
-    type: str
-    required: true
-  router:
     description:
-      - Name of the variable that the hosts have registered from M(ascend.sglang.router_workers), in a loop over their
-        running routers.
+      - Name of the variable that they have registered from M(ascend.sglang.host_facts), with its
+        O(ascend.sglang.host_facts#module:serving).
     type: str
     required: true
   roles:
@@ -74,7 +72,6 @@ EXAMPLES = r"""
     services: "{{ compiled.plan.services }}"
     register: service_check
     facts: host_facts
-    router: router_listed
   run_once: true
   register: rollout
 """
@@ -117,5 +114,12 @@ workers:
   description: The workers that the router should have, as M(ascend.sglang.router_workers) takes them.
   type: list
   elements: dict
+  returned: success
+unproven:
+  description:
+    - Hosts whose services are not known to be ready, or whose router is not known to have all RV(workers). All of them
+      where something starts.
+  type: list
+  elements: str
   returned: success
 """

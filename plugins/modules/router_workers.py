@@ -131,15 +131,6 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ascend.sglang.plugins.module_utils import router_api, secrets_file
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 
-NOTHING: dict[str, Any] = {
-    "changed": False,
-    "supported": False,
-    "names": [],
-    "workers": [],
-    "left": {},
-    "readiness": "",
-}
-
 
 def argument_spec() -> dict[str, Any]:
     """The options, as DOCUMENTATION describes them."""
@@ -162,7 +153,7 @@ def change(router: router_api.Router, params: dict[str, Any], write: bool) -> di
     urls = [one.url for one in wanted]
     before = router.workers()
     if before is None:
-        return {**NOTHING, "error": ""}
+        return {**router_api.NOTHING, "error": ""}
     have = [one.url for one in before]
     names: list[str] = []
     left: dict[str, int] = {}
@@ -204,13 +195,13 @@ def main() -> None:
         module.fail_json(msg=f"cannot read the API key of {params['unit']}: {error}")
     if key:
         module.no_log_values.add(key)
+    router = router_api.Router(params["url"], key)
     try:
-        result = change(router_api.Router(params["url"], key), params, not module.check_mode)
+        result = (
+            router_api.listed(router) if params["state"] == "listed" else change(router, params, not module.check_mode)
+        )
     except router_api.RouterError as error:
-        if params["state"] != "listed":
-            module.fail_json(msg=str(error))
-        # To look is to be told, whatever there is to see.
-        result = {**NOTHING, "error": str(error)}
+        module.fail_json(msg=str(error))
     module.exit_json(**result, at=at, seconds=round(time.monotonic() - began, 1))
 
 

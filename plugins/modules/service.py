@@ -209,7 +209,6 @@ orphans:
   elements: str
 """
 
-import json
 import pwd
 import sys
 import time
@@ -217,6 +216,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ascend.sglang.plugins.module_utils import (
+    ascend_driver,
     files,
     listeners,
     plan_service,
@@ -251,12 +251,6 @@ def argument_spec() -> dict[str, Any]:
     }
 
 
-def group_exists(name: str, path: str = "/etc/group") -> bool:
-    """Whether the host has a local group of this name."""
-    found = files.look(path)
-    return found is not None and any(line.startswith(name + ":") for line in found.text.splitlines())
-
-
 def user_exists(name: str) -> bool:
     """Whether the host knows this account."""
     try:
@@ -264,12 +258,6 @@ def user_exists(name: str) -> bool:
     except KeyError:
         return False
     return True
-
-
-def record_of(service: plan_service.PlanService, given: list[dict[str, Any]]) -> str:
-    """A service as the plan has it, as the text of its service.json."""
-    raw = next(one for one in given if (one["host"], one["unit"]) == (service.host, service.unit))
-    return json.dumps(raw, indent=1, sort_keys=True) + "\n"
 
 
 def desired_service(
@@ -288,7 +276,8 @@ def desired_service(
         there = files.look(layout.secrets(service.unit))
         key = secrets_file.key_of(there.text if there else "")
         text, mark = secrets_file.render(values, key), secrets_file.mark(values, key)
-    record = record_of(service, params["services"])
+    raw = next(one for one in params["services"] if (one["host"], one["unit"]) == (service.host, service.unit))
+    record = reconcile.record_text(raw)
     return reconcile.desired(service, layout, options, params["cxx_abi"], text, mark, record, sys.executable)
 
 
@@ -371,7 +360,7 @@ class Reconciler:
 
     def _to_start(self) -> list[reconcile.Step]:
         params, layout = self._params, self._layout
-        options = unit_file.UnitOptions(params["user"], params["stop_timeout"], group_exists(unit_file.NPU_GROUP))
+        options = unit_file.UnitOptions(params["user"], params["stop_timeout"], ascend_driver.npu_group() is not None)
         wanted = [desired_service(service, layout, params, options) for service in self._services]
         self.digests = {want.unit: want.digest for want in wanted}
         planned = {service.unit for service in self._all}

@@ -19,7 +19,9 @@ options:
     type: dict
     required: true
   facts:
-    description: Name of the variable that the hosts have registered from M(ascend.sglang.host_facts).
+    description:
+      - Name of the variable that the hosts have registered from M(ascend.sglang.host_facts), with its
+        O(ascend.sglang.host_facts#module:serving).
     type: str
     required: true
   statuses:
@@ -28,10 +30,6 @@ options:
     required: true
   check:
     description: The same from M(ascend.sglang.service) in check mode.
-    type: str
-    required: true
-  router:
-    description: The same from M(ascend.sglang.router_workers), in a loop over the routers of the host.
     type: str
     required: true
   problems:
@@ -60,7 +58,6 @@ EXAMPLES = r"""
     facts: host_facts
     statuses: service_status
     check: service_check
-    router: router_listed
   run_once: true
   register: cluster
 """

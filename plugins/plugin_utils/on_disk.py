@@ -58,6 +58,36 @@ def urls(facts: Facts) -> dict[str, dict[str, str]]:
     return {host: {unit: one["url"] or "" for unit, one in told["units"].items()} for host, told in facts.items()}
 
 
+def routers(facts: Facts) -> list[Mapping[str, Any]]:
+    """What each router told, as the module router_workers tells it; nothing of one that was not asked."""
+    return [one["router"] for told in facts.values() for one in told["units"].values() if one.get("router")]
+
+
+def unproven(
+    facts: Facts, services: Mapping[str, Sequence[Mapping[str, Any]]], workers: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """The hosts of which not all services are known to be ready, or whose router is not known to have all workers.
+
+    services: host -> those that should be ready; workers: those that the router should have, each with `url`.
+    """
+    wanted = {one["url"] for one in workers}
+
+    def proven(unit: Mapping[str, Any] | None) -> bool:
+        if unit is None or not unit.get("ready"):
+            return False
+        router = unit.get("router")
+        if router is None:
+            return True
+        have = {one["url"] for one in router["workers"] if one["healthy"]}
+        return not router["error"] and (wanted <= have or not router["supported"])
+
+    return [
+        host
+        for host, own in services.items()
+        if not all(proven(facts.get(host, {}).get("units", {}).get(one["unit"])) for one in own)
+    ]
+
+
 def chosen(
     there: Sequence[Mapping[str, Any]], roles: Sequence[str], instances: Sequence[str]
 ) -> list[Mapping[str, Any]]:

@@ -63,7 +63,7 @@ class Report:
 def report(plan: Mapping[str, Any], told: Mapping[str, Told], listing: Mapping[str, Any] | None) -> Report:
     """The state of the plan's services and of what else of ours is on their hosts.
 
-    plan: as plan.json; listing: what the module router_workers told of the router, None where there is none.
+    plan: as plan.json; listing: what the router told of its workers (host_facts), None where there is none.
     """
     rows = [_row(one, told.get(one["host"], Told(problem="was not asked")), plan["engine"]) for one in plan["services"]]
     planned = {(one["host"], one["unit"]) for one in plan["services"]}

@@ -90,7 +90,7 @@ def _own_address(name: str, port: int) -> tuple[int, Any]:
     """Where to listen. A host's own name can stand for its loopback address too, where nobody else would come."""
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     places = [(one[0], one[4]) for one in found]
-    outside = [one for one in places if not ipaddress.ip_address(one[1][0].partition("%")[0]).is_loopback]
+    outside = [one for one in places if not ipaddress.ip_address(str(one[1][0]).partition("%")[0]).is_loopback]
     is_literal = any(str(one[1][0]) == name for one in places)
     if not outside and not is_literal:
         raise OSError(f"{name} means only this host's loopback address here")

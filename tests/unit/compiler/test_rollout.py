@@ -279,3 +279,36 @@ def test_an_instance_of_which_a_rank_was_not_asked_does_not_restart():
 def test_hosts_without_services_are_told_so():
     with pytest.raises(CompileError, match="Deploy first"):
         on_disk.chosen([], [], [])
+
+
+W = [{"url": "http://192.0.2.11:8000"}, {"url": "http://192.0.2.21:8001"}]
+
+
+def _told(ready: bool | None = True, **router: object) -> dict[str, object]:
+    told = {"supported": True, "error": "", "workers": [{**one, "healthy": True} for one in W], **router}
+    return {"r1": {"units": {"sglang-router": {"ready": ready, "router": told}}}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "proven"),
+    [
+        (_told(), True),
+        (_told(supported=False, workers=[]), True),  # mini-lb tells nothing
+        (_told(workers=[{**W[0], "healthy": True}]), False),
+        (_told(workers=[{**W[0], "healthy": True}, {**W[1], "healthy": False}]), False),
+        (_told(supported=False, workers=[], error="it does not answer"), False),
+        (_told(ready=False), False),
+        (_told(ready=None), False),  # it was not asked
+        ({"r1": {"units": {}}}, False),
+        ({}, False),
+    ],
+)
+def test_what_a_look_at_the_hosts_proves(facts, proven):
+    found = on_disk.unproven(facts, {"r1": [{"unit": "sglang-router"}]}, W)
+    assert found == ([] if proven else ["r1"])
+
+
+def test_an_engine_proves_itself():
+    own = {"p1": [{"unit": "sglang-prefill"}], "p2": [{"unit": "sglang-prefill"}]}
+    facts = {host: {"units": {"sglang-prefill": {"ready": host == "p1", "router": None}}} for host in own}
+    assert on_disk.unproven(facts, own, W) == ["p2"]

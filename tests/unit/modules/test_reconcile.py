@@ -66,6 +66,36 @@ def test_a_changed_argument_restarts_and_is_named(decode):
     ]
 
 
+def edited(there: reconcile.Observed, path: str, text: str, seconds_after_its_start: float) -> reconcile.Observed:
+    """Somebody changes a file by hand, before or after the process began."""
+    state = replace(there.state, started=1000.0)
+    found = Found(text.encode(), there.files[path].mode, 0, 0, mtime=1000.0 + seconds_after_its_start)
+    return replace(there, state=state, files={**there.files, path: found})
+
+
+@pytest.mark.parametrize("after", [-60.0, 60.0])
+def test_a_launch_script_that_was_edited_by_hand(decode, after):
+    path = "/etc/ascend-sglang/sglang-decode/launch.sh"
+    there = deployed(want(decode))
+    there = edited(there, path, there.files[path].text.replace("8001", "8002"), after)
+    restart = ["restart sglang-decode because it was started with launch.sh as somebody had changed it"]
+    assert sentences(want(decode), there) == [f"change {path}", *(restart if after < 0 else [])]
+
+
+def test_a_unit_file_that_was_edited_by_hand(decode):
+    path = "/etc/systemd/system/sglang-decode.service"
+    there = deployed(want(decode))
+    text = there.files[path].text
+    assert len(sentences(want(decode), edited(there, path, text.replace("LANG=C.UTF-8", "LANG=C"), -60.0))) == 3
+    # What only the manager reads, a comment, and another section are not what a process begins with.
+    for old, new in (
+        ("Restart=always", "Restart=no"),
+        ("[Service]", "[Service]\n# mine"),
+        ("[Install]", "[Install]\n"),
+    ):
+        assert len(sentences(want(decode), edited(there, path, text.replace(old, new), -60.0))) == 2
+
+
 def test_a_changed_limit_of_its_stop_restarts_nothing(decode):
     before = deployed(want(decode))
     assert sentences(want(decode, UnitOptions(stop_timeout=600)), before) == [

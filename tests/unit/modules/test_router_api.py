@@ -10,6 +10,7 @@ import uuid
 from typing import Any
 
 import pytest
+from ansible_collections.ascend.sglang.plugins.module_utils import router_api
 from ansible_collections.ascend.sglang.plugins.module_utils.http_probe import Reply
 from ansible_collections.ascend.sglang.plugins.module_utils.router_api import (
     Router,
@@ -153,6 +154,13 @@ def test_a_wrong_key_and_silence_are_told_in_words():
     silent = Router(URL, None, lambda *args, **kwargs: Reply(0, "", "connection refused", 0.0))
     with pytest.raises(RouterError, match="did not accept GET /workers: connection refused"):
         silent.workers()
+
+
+def test_to_look_is_to_be_told_whatever_there_is_to_see():
+    assert [one["url"] for one in router_api.listed(router(FakeRouter()))["workers"]] == [P0, P1, D0, D1]
+    assert router_api.listed(Router(URL, None, lambda *args, **kwargs: reply(404)))["supported"] is False
+    silent = Router(URL, None, lambda *args, **kwargs: Reply(0, "", "connection refused", 0.0))
+    assert "connection refused" in router_api.listed(silent)["error"]
 
 
 @pytest.mark.parametrize(

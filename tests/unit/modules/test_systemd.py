@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import commands, systemd
@@ -111,3 +112,15 @@ def test_programs_are_asked_without_proxies(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "x")
     assert "proxy" not in commands.run(["env"], 5).out.lower()
+
+
+def test_when_a_process_began(tmp_path):
+    began = time.time()
+    with subprocess.Popen(["sleep", "60"]) as child:
+        found = systemd.started_at(child.pid)
+        child.kill()
+    assert abs(found - began) < 2
+    assert systemd.started_at(4, str(tmp_path)) == 0.0
+    (tmp_path / "5").mkdir()
+    (tmp_path / "5" / "stat").write_text("5 (a) b) S 1")
+    assert systemd.started_at(5, str(tmp_path)) == 0.0

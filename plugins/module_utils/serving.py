@@ -1,0 +1,41 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the services that a host has serve, and which workers its router has, without knowing a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.ascend.sglang.plugins.module_utils import plan_service, readiness, router_api, secrets_file
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
+from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Observed
+
+_HEALTH_SECONDS = 3.0
+"""A healthy engine takes one second to say so."""
+
+
+def look(layout: Layout, there: Mapping[str, Observed]) -> dict[str, dict[str, Any]]:
+    """By unit ``ready``, null where it does not run, and ``router`` (see router_api.listed), null where it is none."""
+    runs = {unit: one for unit, one in there.items() if one.facts and one.state.running}
+    services = [
+        plan_service.Watched(unit, one.facts["role"], one.facts.get("url") or None)
+        for unit, one in runs.items()
+        if one.facts
+    ]
+    ready = {one.unit: one.ready for one in readiness.look(services, {}, _HEALTH_SECONDS, 0)}
+    return {unit: {"ready": ready.get(unit), "router": _router(layout, unit, one)} for unit, one in there.items()}
+
+
+def _router(layout: Layout, unit: str, there: Observed) -> dict[str, Any] | None:
+    facts = there.facts or {}
+    if facts.get("role") != "router":
+        return None
+    if not there.state.running:
+        return {**router_api.NOTHING, "error": f"it does not run: {there.state.phase}"}
+    try:
+        key = secrets_file.value(layout, unit, "api_key")
+    except (OSError, ValueError) as error:
+        return {**router_api.NOTHING, "error": f"cannot read the API key of {unit}: {error}"}
+    return router_api.listed(router_api.Router(facts.get("url", ""), key))
