@@ -25,7 +25,8 @@ and the SGLang engine, and the real sglang-router. State is kept in $LABHOSTS_RO
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("labhosts", description=DESCRIPTION)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("image", help="make what all hosts share and what is kept: base image and router")
+    shared = commands.add_parser("image", help="make what all hosts share and what is kept: base image and router")
+    shared.add_argument("--real", action="store_true", help="and the real engine (some minutes, 3.2 GB)")
     up = commands.add_parser("up", help="make a host and power it on")
     up.add_argument("name", help="unique on the machine")
     up.add_argument("number", type=int, help="last part of its addresses, 2 to 254")
@@ -40,6 +41,9 @@ def _parser() -> argparse.ArgumentParser:
         help="what cpufreq offers, the first is set; empty: no cpufreq",
     )
     up.add_argument("--engine", default="0.5.13.post1", help="the SGLang version that the stand-in stands for")
+    up.add_argument(
+        "--real", action="store_true", help="the real engine on a CPU, in /opt/sglang-engine, instead of the stand-in"
+    )
     up.add_argument("--knob", action="append", default=[], metavar="NAME=VALUE", help="a setting of the stand-in")
     up.add_argument(
         "nspawn", nargs="*", metavar="NSPAWN_ARG", help="after --: more for systemd-nspawn, such as --bind-ro=DIR"
@@ -92,12 +96,12 @@ def _run(given: argparse.Namespace) -> int | None:
         return _list()
     need_tools()
     if command == "image":
-        host.shared()
+        host.shared(given.real)
     elif command == "up":
         governors = [word for word in given.governors.split(",") if word]
         name, hostname = given.name, given.hostname or given.name
         kernel = {"kernel": given.kernel, "governors": governors}
-        engine = {"npus": given.npus, "engine": given.engine, "knobs": given.knob}
+        engine = {"npus": given.npus, "engine": given.engine, "real": given.real, "knobs": given.knob}
         host.up(host.Host(name, given.number, hostname, **kernel, **engine, nspawn=given.nspawn))
     elif command in ("wait", "down"):
         {"wait": host.wait, "down": host.down}[command](host.names() if given.all else given.names)

@@ -15,7 +15,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 
-from lab import cgroups, fakes, image, network, router
+from lab import cgroups, engine, fakes, image, network, router
 from lab.settings import (
     CONTROL_PATHS,
     HERE,
@@ -52,6 +52,7 @@ class Host:
     hostname: str
     npus: int = 16
     engine: str = "0.5.13.post1"
+    real: bool = False
     knobs: list[str] = field(default_factory=list)
     kernel: str = "new"
     governors: list[str] = field(default_factory=lambda: ["schedutil", "performance", "powersave"])
@@ -82,17 +83,19 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in HOSTS.glob("*/host.json"))
 
 
-def shared() -> None:
-    """Make what all hosts share, unless it is there."""
+def shared(real: bool = False) -> None:
+    """Make what all hosts share, unless it is there; `real`: the engine itself, too."""
     with locked("image"):
         image.build_base_image()
         router.download()
+        if real:
+            engine.install(ROUTER)
 
 
 def up(host: Host) -> None:
     """Make a host and power it on. A host of that name without power is what a broken run left: it is replaced."""
     _check(host)
-    shared()
+    shared(host.real)
     with locked():
         for other in map(load, names()):
             if other.number == host.number and other.name != host.name and other.running:
@@ -144,16 +147,22 @@ def _fill(host: Host) -> None:
         (upper / NPU_FILES / f"davinci{npu}").touch()
     site = upper / SITE_FILE
     site.parent.mkdir(parents=True)
-    site.write_text(f"{STAND_IN}\n{ROUTER}\n")
+    if host.real:
+        # As where SGLang is in a virtual environment: the system's own Python has none.
+        site.write_text(f"{ROUTER}\n")
+        engines, used = engine.furnish(folder, upper), [engine.packages()]
+    else:
+        site.write_text(f"{STAND_IN}\n{ROUTER}\n")
+        stand_in = folder / "stand-in"
+        knobs = [f"--knob={knob}" for knob in host.knobs]
+        run(sys.executable, STAND_IN_INSTALLER, stand_in, f"--version={host.engine}", *knobs)
+        engines, used = [f"--bind-ro={stand_in}:{STAND_IN}"], []
     (folder / "kernel").mkdir()
-    stand_in = folder / "stand-in"
-    knobs = [f"--knob={knob}" for knob in host.knobs]
-    run(sys.executable, STAND_IN_INSTALLER, stand_in, f"--version={host.engine}", *knobs)
     fakes.build(folder / "pristine", host.hostname, host.kernel, host.governors)
     arguments = [f"--bind={folder / 'kernel'}:{KERNEL}"]
-    arguments += [f"--bind-ro={stand_in}:{STAND_IN}", f"--bind-ro={router.packages()}:{ROUTER}", *host.nspawn]
+    arguments += [*engines, f"--bind-ro={router.packages()}:{ROUTER}", *host.nspawn]
     (folder / "arguments").write_text("".join(f"{argument}\n" for argument in arguments))
-    (folder / "uses").write_text(f"{image.base_image()}\n{router.packages()}\n")
+    (folder / "uses").write_text("".join(f"{path}\n" for path in (image.base_image(), router.packages(), *used)))
     lines = [
         "|".join((net.interface, net.bridge, net.cable(host.number), net.address(host.number), net.mac(host.number)))
         for net in NETWORKS

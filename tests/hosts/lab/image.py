@@ -17,7 +17,7 @@ from lab.settings import CACHE, HOSTS, SUITE, LabError
 
 PACKAGES = (
     "systemd,systemd-sysv,libpam-systemd,dbus,openssh-server,python3,python3-apt,iproute2,iputils-ping,procps,kmod,"
-    "curl,sudo,nftables,ca-certificates,util-linux,e2fsprogs,less"
+    "curl,sudo,nftables,ca-certificates,util-linux,e2fsprogs,less,libibverbs1,libnuma1"
 )
 # What has no place on a test host, or would reach for the network.
 MASKED = [

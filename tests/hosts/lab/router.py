@@ -36,11 +36,12 @@ def download() -> None:
     platforms = [f"--platform={tag}_{machine}" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
     # Pinned whole and without looking at dependencies: markers would be read for this Python, not for the hosts'.
     options = ["--no-deps", "--only-binary=:all:", f"--python-version={PYTHON}", "--implementation=cp", *platforms]
-    run(_python_with_pip(), "-m", "pip", "install", "--quiet", *options, f"--target={target}", "-r", REQUIREMENTS)
+    run(python_with_pip(), "-m", "pip", "install", "--quiet", *options, f"--target={target}", "-r", REQUIREMENTS)
     (target / ".complete").touch()
 
 
-def _python_with_pip() -> str:
+def python_with_pip() -> str:
+    """The project's own, else this one."""
     for python in (str(PROJECT / ".venv/bin/python"), sys.executable):
         command = [python, "-m", "pip", "--version"]
         if os.path.exists(python) and not subprocess.run(command, capture_output=True, check=False).returncode:
