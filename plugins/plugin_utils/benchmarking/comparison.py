@@ -16,7 +16,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.benchmarking.result 
 
 _TIMES = (("TTFT", "ttft"), ("TPOT", "tpot"), ("ITL", "itl"), ("end-to-end latency", "e2e"))
 _STATISTICS = ("mean", "median", "p99")
-_THROUGHPUTS = (("requests", "request", "requests/s"), ("output", "output", "tokens/s"), ("total", "total", "tokens/s"))
+_THROUGHPUTS = (("request", "request", "requests/s"), ("output", "output", "tokens/s"), ("total", "total", "tokens/s"))
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Comparison:
         """A few lines for the terminal."""
         told = [
             f"{one.name}: {one.before:.2f} -> {one.after:.2f} {one.unit} ({one.ratio:.2f})"
+            if one.unit
+            else f"{one.name}: {one.before:.0f} -> {one.after:.0f}"
             for one in self.rows
             if one.before is not None and one.after is not None and one.ratio is not None
         ]

@@ -18,13 +18,17 @@ _PAGE_DATASET = "sharegpt"
 @dataclass(frozen=True)
 class Load:
     """requests: how many it means to send. output_len: tokens of every answer, where all are the same and none may end
-    early; None otherwise. host, port: whom it asks."""
+    early; None otherwise. rate, concurrency: requests that are begun in a second, and under way at once."""
 
     dataset: str
     requests: int
     output_len: int | None
     rate: str
     concurrency: str
+
+    def __str__(self) -> str:
+        rate = "all at once" if self.rate == "inf" else f"{self.rate} requests/s"
+        return f"dataset {self.dataset}, {rate}, {self.concurrency} under way at most"
 
 
 def flags(argv: Sequence[Any]) -> dict[str, list[Any]]:
@@ -64,7 +68,7 @@ def load(argv: Sequence[Any]) -> Load:
         requests=requests,
         output_len=_output_len(given, text, whole, dataset),
         rate=text("--request-rate", "inf"),
-        concurrency=text("--max-concurrency", "no limit"),
+        concurrency=text("--max-concurrency", "any number"),
     )
 
 

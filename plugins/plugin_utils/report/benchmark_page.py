@@ -109,8 +109,11 @@ def _measured(verdict: Verdict) -> Iterator[str]:
     asked = verdict.requests
     seconds = number(verdict.result.duration)
     yield f"{asked.completed} of {asked.sent} requests answered, {asked.failed} failed, in {seconds} s."
+    yield f"Asked: {verdict.load}."
     yield ""
-    yield from (f"- {count} x {text}" for text, count in asked.errors.items())
+    if asked.errors:
+        yield from (f"- {count} x {text}" for text, count in asked.errors.items())
+        yield ""
     yield from table(
         ("ms", *_STATISTICS),
         ((label, *(number(spread.as_dict()[name]) for name in _STATISTICS)) for label, spread in _spreads(verdict)),
@@ -128,7 +131,10 @@ def comparison_lines(compared: Comparison) -> Iterator[str]:
     yield ""
     yield from table(
         ("figure", "before", "after", "unit", "after / before"),
-        ((one.name, number(one.before), number(one.after), one.unit, number(one.ratio)) for one in compared.rows),
+        (
+            (one.name, number(one.before, one.unit), number(one.after, one.unit), one.unit, number(one.ratio))
+            for one in compared.rows
+        ),
     )
     yield ""
     yield "What changed between the plans:"

@@ -33,6 +33,8 @@ def drawing(svg: str) -> Markup:
     return Markup(svg)
 
 
-def number(value: float | None) -> str:
-    """A figure for people: two places, thousands apart; a dash for none."""
-    return "-" if value is None else f"{value:,.2f}" if abs(value) < 10000 else f"{value:,.0f}"
+def number(value: float | None, unit: str = "ms") -> str:
+    """A figure for people: two places, a count (without unit) none; thousands apart; a dash for no figure."""
+    if value is None:
+        return "-"
+    return f"{value:,.2f}" if unit and abs(value) < 10000 else f"{value:,.0f}"

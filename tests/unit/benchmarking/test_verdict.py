@@ -211,6 +211,12 @@ def test_each_figure_says_on_which_side_it_passes():
     assert rate.ratio == pytest.approx(OUTPUT / 100)
 
 
+def test_the_load_is_said():
+    assert str(judged().load) == "dataset random, 40 requests/s, 1024 under way at most"
+    without = judged(args={"request-rate": None, "max-concurrency": None})
+    assert str(without.load) == "dataset random, all at once, any number under way at most"
+
+
 def test_a_figure_of_nothing_has_no_ratio():
     (figure,) = judged(published={"tpot_ms": 0}).figures
     assert (figure.ratio, figure.passed) == (None, False)

@@ -181,6 +181,7 @@ def test_a_secret_is_shown_by_its_name(tmp_path):
 def test_the_page_says_the_verdict_and_the_figures(run):
     text = benchmark_page.markdown(run, judged(run), None)
     assert "# Benchmark: deepseek-r1-w8a8-2p1d-32p-in3k5-out1k5-50ms" in text
+    assert "Asked: dataset random, 40 requests/s, 1024 under way at most." in text
     assert "| mean TPOT | 6.01 ms  | 50.00 ms  | 0.12                 | at most 55.00 ms |" in text
     assert "python3 -m sglang.bench_serving" in text
     html = benchmark_page.html(run, judged(run), None)
@@ -255,3 +256,24 @@ def test_a_recorded_run_of_either_version_makes_a_page(tmp_path):
     for name in ("0.5.13.post1-sglang", "0.5.13.post1-chat", "0.5.23-sglang"):
         kept = history.read(keep(tmp_path, recorded(name)))
         Tags(benchmark_page.html(kept, judged(kept), None))
+
+
+def test_a_list_of_errors_ends_before_the_table_begins(run):
+    failed = history.Run(run.path, run.plan, run.about, run.result, samples(sent=9, errors={"gone": 1}), {})
+    assert "- 1 x gone\n\n| ms " in benchmark_page.markdown(failed, judged(failed), None)
+    assert "1 x gone" in benchmark_page.summary(judged(failed), None)
+
+
+def test_throughput_passes_from_its_limit_on_and_times_up_to_theirs(run):
+    run.about["page"]["published"] = {"tpot_ms": 50, "output_throughput": 100}
+    text = benchmark_page.markdown(run, judged(run), None)
+    assert "| at most 55.00 ms " in text
+    assert "| at least 90.00 tokens/s |" in text
+    html = benchmark_page.html(run, judged(run), None)
+    assert "at most 55.00" in html
+    assert "at least 90.00" in html
+
+
+def test_requests_are_counted_without_fractions(pair):
+    assert "answered requests: 8 -> 8" in pair.lines
+    assert re.search(r"\| answered requests +\| 8 +\| 8 +\|", "\n".join(benchmark_page.comparison_lines(pair)))
