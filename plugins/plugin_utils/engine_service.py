@@ -28,16 +28,15 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
     HCCL_PORT,
     HTTP_PORT,
     STORE_URL,
+    TRANSFER_BACKEND,
     ZBAL_PORT,
     ZBAL_URL,
     Seat,
+    names_no_backend,
     trailing_port,
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain
-
-# The one transfer backend between NPUs; the parser's default, mooncake, is another.
-TRANSFER_BACKEND = "ascend"
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def _args(seat: Seat, around: Surroundings, fill: Context, reasons: Reasons) -> 
     if seat.multi_node or "dist-init-addr" in args:
         findings += _rendezvous(seat, around, args, reasons)
     findings += _host(seat, around, args, reasons)
-    if launch.role in ("prefill", "decode") and "disaggregation-transfer-backend" not in (*args, *launch.user_args):
+    if launch.role in ("prefill", "decode") and names_no_backend(launch):
         put_after(args, "disaggregation-bootstrap-port", "disaggregation-transfer-backend", TRANSFER_BACKEND)
         reasons.note_flag("disaggregation-transfer-backend", "transfer-backend")
     first = around.npus[(seat.host.name, seat.owner)][0]

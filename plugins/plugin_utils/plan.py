@@ -32,6 +32,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import (
     Finding,
     error,
     errors,
+    warning,
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Cluster, Inventory
@@ -47,12 +48,20 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
     port_claims,
     seats,
     store_port,
+    uses_store,
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.topology import Instance, Topology
 
 # An Atlas 800I A3 card carries two NPUs; "32P" on the pages counts cards.
 NPUS_PER_CARD = 2
+
+_NO_STORE = warning(
+    "store",
+    "sglang_store",
+    "it is dedicated, but the transfer backend of these services needs no store, so that none is planned",
+    "Leave it out, or set --disaggregation-transfer-backend to ascend",
+)
 
 
 @dataclass(frozen=True)
@@ -182,7 +191,10 @@ def _plan(
     places = seats(layout, launches)
     python = settings.text("sglang_python")
     paths = {name: settings.text(f"sglang_{name}") for name in ("model_path", "draft_model_path")}
-    dedicated = profile.disaggregated and settings.text("sglang_store") == "dedicated" and layout.router is not None
+    group_store = profile.disaggregated and uses_store(launches["prefill"])
+    dedicated = group_store and settings.text("sglang_store") == "dedicated" and layout.router is not None
+    if profile.disaggregated and not group_store and settings.text("sglang_store") == "dedicated":
+        found.append(_NO_STORE)
     guard_port = settings.number("sglang_guard_port") if settings.values["sglang_guard"] else None
     ports, npus = _allocate(places, layout, launches, cluster, found, guard_port, dedicated=dedicated)
     page_store = layout.of_role("prefill")[0].head.address if profile.disaggregated else None
@@ -283,7 +295,11 @@ def _allocate(
         claim
         for seat in places
         for claim in port_claims(
-            seat, holds_store=not dedicated and seat.launch.role == "prefill" and seat.instance.index == 0
+            seat,
+            holds_store=not dedicated
+            and seat.launch.role == "prefill"
+            and seat.instance.index == 0
+            and uses_store(seat.launch),
         )
     ]
     if layout.router is not None:
@@ -307,7 +323,7 @@ def _store_address(
     if dedicated and layout.router is not None:
         return layout.router.address, ports[(layout.router.name, store_service.OWNER)].ports["store"]
     holder = next((seat for seat in places if seat.launch.role == "prefill"), None)
-    if holder is None:
+    if holder is None or not uses_store(holder.launch):
         return None
     return holder.host.address, ports[(holder.host.name, holder.owner)].ports["store"]
 

@@ -30,6 +30,9 @@ HCCL_PORT = 60000
 HCCL_PIECE = Piece("hccl", 0, 16)
 
 STORE_URL = "ASCEND_MF_STORE_URL"
+# The one transfer backend between NPUs, and the only one that needs a store; mooncake, the parser's default, has none.
+TRANSFER_BACKEND = "ascend"
+_TRANSFER_FLAG = "disaggregation-transfer-backend"
 ZBAL_URL = "SGLANG_ZBAL_BOOTSTRAP_URL"
 
 _TRAILING_PORT = re.compile(r":(\d+)\Z")
@@ -153,6 +156,16 @@ def _bootstrap_setting(seat: Seat) -> str:
         return "sglang_bootstrap_port"
     flag = "disaggregation-bootstrap-port"
     return f"sglang_prefill_args.{flag}" if flag in seat.launch.user_args else ""
+
+
+def names_no_backend(launch: RoleLaunch) -> bool:
+    """Whether a prefill or decode is left to the parser's transfer backend by the page, and not by the user."""
+    return _TRANSFER_FLAG not in launch.args and _TRANSFER_FLAG not in launch.user_args
+
+
+def uses_store(launch: RoleLaunch) -> bool:
+    """Whether a prefill or decode meets the others of its PD group at a store."""
+    return launch.args.get(_TRANSFER_FLAG) == TRANSFER_BACKEND or names_no_backend(launch)
 
 
 def store_port(launch: RoleLaunch) -> int:

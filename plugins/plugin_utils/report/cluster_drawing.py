@@ -149,7 +149,8 @@ def _layout(plan: Mapping[str, Any]) -> tuple[list[_Column], list[_Gap]]:
     front = _Column([_clients(plan)])
     front.groups += [_Group("router", [_router(one)]) for one in services if one["role"] == "router"]
     front.groups += [_Group("store", [_store(one)]) for one in services if one["role"] == "store"]
-    dedicated = any(one["role"] == "store" for one in services)
+    # Who holds the store: nobody where the transfer backend needs none.
+    held = next((one["role"] for one in services if "store" in one["ports"]), "")
     roles = [role for role in ("prefill", "decode", "mixed") if any(one["role"] == role for one in services)]
     columns = [front]
     for role in roles:
@@ -157,13 +158,13 @@ def _layout(plan: Mapping[str, Any]) -> tuple[list[_Column], list[_Gap]]:
         for instance in (one for one in plan["instances"] if one["role"] == role):
             ranks = [one for one in services if (one["role"], one["instance"]) == (role, instance["instance"])]
             gutter = ("left" if role == "prefill" else "right") if len(ranks) > 1 else ""
-            groups.append(_Group(_title(instance, ranks), [_engine(one, gutter, dedicated) for one in ranks], gutter))
+            groups.append(_Group(_title(instance, ranks), [_engine(one, gutter, held) for one in ranks], gutter))
         columns.append(_Column(groups))
     # Requests for decode pass over prefill; a dedicated store is behind prefill too.
-    first = ["requests"] + (["store"] if dedicated else [])
+    first = ["requests"] + (["store"] if held == "store" else [])
     gaps = [_Gap(first)]
     if len(columns) > 2:
-        gaps.append(_Gap(["store", "bootstrap", "hand-over", "requests"]))
+        gaps.append(_Gap([*(["store"] if held else []), "bootstrap", "hand-over", "requests"]))
     return columns, gaps
 
 
@@ -201,7 +202,7 @@ def _store(one: Mapping[str, Any]) -> _Box:
     return _Box(one["host"], one["unit"], [*rows, *_guard(one)], _address(one))
 
 
-def _engine(one: Mapping[str, Any], gutter: str, dedicated: bool) -> _Box:
+def _engine(one: Mapping[str, Any], gutter: str, held: str) -> _Box:
     """A rank of prefill, decode or mixed: its ports, and what it calls."""
     ports, role = one["ports"], one["role"]
     inner = "right" if role == "prefill" else "left"
@@ -211,8 +212,8 @@ def _engine(one: Mapping[str, Any], gutter: str, dedicated: bool) -> _Box:
         rows.append(_Row(f"http {ports['http']}", "left", "requests", into=True))
     if "store" in ports:
         rows.append(_Row(f"store {ports['store']}", inner, "store", into=True))
-    elif role in ("prefill", "decode"):
-        rows.append(_Row("→ store", "left" if dedicated and role == "prefill" else inner, "store"))
+    elif held and role in ("prefill", "decode"):
+        rows.append(_Row("→ store", "left" if held == "store" and role == "prefill" else inner, "store"))
     if "bootstrap" in ports:
         rows.append(_Row(f"bootstrap {ports['bootstrap']}", inner, "bootstrap", into=True))
     if role == "decode":

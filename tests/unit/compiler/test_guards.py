@@ -55,6 +55,14 @@ def test_with_a_dedicated_store_all_follow_it():
     assert guard(plan, "decode", 0, 1)["follows"]["host"] == "d1"
 
 
+def test_without_a_store_instances_of_one_node_follow_nobody():
+    mooncake = {"disaggregation-transfer-backend": "mooncake"}
+    plan = planned(R1, sglang_prefill_args=mooncake, sglang_decode_args=mooncake)
+    assert guard(plan, "prefill", 1)["follows"] is None
+    assert guard(plan, "decode")["follows"] is None
+    assert guard(plan, "decode", 0, 1)["follows"]["what"] == "head"
+
+
 def test_a_mixed_instance_of_two_nodes_is_guarded():
     plan = plan_of(KIMI_MIXED)
     assert guard(plan, "mixed")["follows"] is None

@@ -245,6 +245,21 @@ def test_mixed_servers_need_no_store():
     assert "ASCEND_MF_STORE_URL" not in service(plan, "mixed").env
 
 
+MOONCAKE = {"disaggregation-transfer-backend": "mooncake"}
+
+
+@pytest.mark.parametrize("named", [MOONCAKE, {"disaggregation-transfer-backend": None}])
+@pytest.mark.parametrize("place", ["prefill", "dedicated"])
+def test_another_transfer_backend_has_no_store(named, place):
+    plan = planned(R1, sglang_prefill_args=named, sglang_decode_args=named, sglang_store=place)
+    assert {one.role for one in plan.services} == {"prefill", "decode", "router"}
+    assert [one.host for one in plan.services if "store" in one.ports] == []
+    # What the page exports stays as it has it, and nobody reads it.
+    assert service(plan, "decode").env["ASCEND_MF_STORE_URL"] == "tcp://192.0.2.11:24670"
+    said = [str(one) for one in plan.findings if one.check == "store"]
+    assert [text.partition(":")[0] for text in said] == (["sglang_store"] if place == "dedicated" else [])
+
+
 def test_a_store_whose_port_is_taken_moves_for_everybody():
     plan = planned(
         R1,

@@ -26,7 +26,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.report import (
 from ansible_collections.ascend.sglang.plugins.plugin_utils.report.cluster_drawing import KINDS, draw
 from ansible_collections.ascend.sglang.plugins.plugin_utils.report.commands import commands
 from unit.benchmarking.kept import NOW, R1, keep, recorded, samples
-from unit.compiler.cluster import plan_of
+from unit.compiler.cluster import plan_of, planned
 
 NASTY = "<script>alert('x')</script>&\"{{ 1 }}"
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -137,6 +137,14 @@ def test_a_kind_of_traffic_that_is_not_there_is_not_in_the_legend():
 def lines_of(plan, role):
     found = next(one for one in commands(plan) if one.role == role)
     return found, {(line.kind, line.name): line for line in found.lines}
+
+
+def test_a_cluster_without_a_store_is_drawn_without_one():
+    named = {"disaggregation-transfer-backend": "mooncake"}
+    text = draw(planned(R1, sglang_prefill_args=named, sglang_decode_args=named).as_dict())
+    assert KINDS["bootstrap"] in text
+    assert KINDS["store"] not in text
+    assert "→ store" not in text
 
 
 def test_what_is_not_as_on_the_page_is_marked_with_what_the_page_has():
