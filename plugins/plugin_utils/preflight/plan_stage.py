@@ -38,6 +38,7 @@ PLAN_CHECKS: Mapping[str, str] = {
     "host": "The address that a service listens on is one that its clients can use.",
     "benchmark-host": "The host that asks the benchmark's questions is in the inventory and can reach the entrance.",
     "local-entrance": "Clients on other hosts can reach the entrance.",
+    "store": "A dedicated store has somebody who needs it.",
     "mini-lb": "mini-lb is for debugging.",
     "mini-lb-policy": "mini-lb has no policy.",
     "derived": "Flags and variables that follow from the inventory are not set by hand.",
