@@ -35,16 +35,26 @@ class ActionModule(ActionBase):
                 "token": {"type": "str", "default": "", "no_log": False},
                 "release": {"type": "bool", "default": False},
                 "seconds": {"type": "float", "default": 3.0},
+                "parser": {"type": "dict", "default": {}},
             }
         )
+        parser = arguments.pop("parser")
+        result.update(self._connect(arguments, variables))
+        if parser and not result.get("failed"):
+            told = self._execute_module("ascend.sglang.engine_parser", module_args=parser, task_vars=variables)
+            known = {"answers": told.get("answers", {}), "error": told.get("error", told.get("msg", ""))}
+            result["parser"] = known
+        return result
+
+    def _connect(self, arguments: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         python = self._python(variables)
         if python is None or not self._is_pipelining_enabled("new"):
-            return {**result, **self._execute_module("ascend.sglang.preflight_connect", task_vars=variables)}
+            return self._execute_module("ascend.sglang.preflight_connect", module_args=arguments, task_vars=variables)
         code = f"{Path(throwaway.__file__).read_text(encoding='utf-8')}\n\nmain({json.dumps(arguments)!r})\n"
         answer = self._low_level_execute_command(f"{shlex.quote(python)} -", in_data=code.encode())
         if answer["rc"] != 0:
-            return {**result, "failed": True, "msg": f"cannot try connections: {answer['stderr'] or answer['stdout']}"}
-        return {**result, "changed": False, "connections": json.loads(answer["stdout"].splitlines()[-1])}
+            return {"failed": True, "msg": f"cannot try connections: {answer['stderr'] or answer['stdout']}"}
+        return {"changed": False, "connections": json.loads(answer["stdout"].splitlines()[-1])}
 
     def _python(self, variables: dict[str, Any]) -> str | None:
         """The host's Python for modules, where it is set or has been found by a module before."""

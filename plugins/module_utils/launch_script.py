@@ -48,7 +48,13 @@ def render(service: PlanService, directory: str, cxx_abi: str | None = None) -> 
     :param directory: where launch.sh and, where there are secrets, launcher.py will be.
     :param cxx_abi: ``"0"`` or ``"1"`` pins ATB's C++ ABI; None lets the service's own python decide.
     """
-    parts = [_HEADER.format(unit=service.unit, host=service.host, title=service.title)]
+    head = _HEADER.format(unit=service.unit, host=service.host, title=service.title)
+    return "\n".join([head, *surroundings(service, cxx_abi), _command(service, directory)])
+
+
+def surroundings(service: PlanService, cxx_abi: str | None = None) -> list[str]:
+    """What launch.sh has in front of its command: the scripts to source, the variables to unset and to export."""
+    parts = []
     guard = source_guard.render(list(service.source), service.python, cxx_abi)
     if guard:
         # What vendor scripts print belongs to the log, not to the output of --dry-run.
@@ -57,8 +63,7 @@ def render(service: PlanService, directory: str, cxx_abi: str | None = None) -> 
         parts.append("unset " + " ".join(service.unset) + "\n")
     if service.env:
         parts.append("".join(f"export {name}={_value(value)}\n" for name, value in service.env))
-    parts.append(_command(service, directory))
-    return "\n".join(parts)
+    return parts
 
 
 def _value(text: str) -> str:

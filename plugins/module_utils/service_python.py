@@ -34,6 +34,12 @@ for name, module in asked["packages"].items():
     except importlib.metadata.PackageNotFoundError:
         if importlib.util.find_spec(module) is not None:
             found[name] = ""
+parser = None
+try:
+    path = os.path.join(list(importlib.util.find_spec("sglang").submodule_search_locations)[0], "srt", "server_args.py")
+    parser = {"path": path, "stamp": "%d %d" % (os.stat(path).st_mtime_ns, os.stat(path).st_size)}
+except (AttributeError, ImportError, IndexError, OSError, TypeError, ValueError):
+    pass
 closed = {}
 for path in asked["paths"]:
     try:
@@ -43,7 +49,7 @@ for path in asked["paths"]:
         pass
     except OSError as problem:
         closed[path] = [problem.strerror]
-print(json.dumps({"version": platform.python_version(), "packages": found, "closed": closed}))
+print(json.dumps({"version": platform.python_version(), "packages": found, "parser": parser, "closed": closed}))
 """
 
 
@@ -60,11 +66,12 @@ def look(
     """The interpreter and the versions of its packages.
 
     user: who runs it; None: the caller, without systemd. ``path`` (absolute, or None), ``version``, ``packages``
-    (version by name, empty where it is unknown), ``closed`` (by path of ``paths``, files that the user cannot read),
-    ``error`` (empty, or why it could not be asked).
+    (version by name, empty where it is unknown), ``parser`` (the module of SGLang's parser: its
+    ``path``, and a ``stamp`` that changes with it; None without one), ``closed`` (by path of ``paths``, files that the
+    user cannot read), ``error`` (empty, or why it could not be asked).
     """
     path = shutil.which(name, path=search)
-    found: dict[str, Any] = {"path": path, "version": "", "packages": {}, "closed": {}, "error": ""}
+    found: dict[str, Any] = {"path": path, "version": "", "packages": {}, "parser": None, "closed": {}, "error": ""}
     if path is None:
         where = "" if "/" in name else f" in {search}"
         found["error"] = f"{name} is no executable file{where}"
@@ -72,7 +79,7 @@ def look(
     modules = {package: _MODULES.get(package, package.replace("-", "_")) for package in packages}
     # A virtual environment is known by the path it is called by; links must not be resolved.
     argv = [path, "-c", _ASK, json.dumps({"packages": modules, "paths": list(paths)})]
-    answer = ask(argv if user is None else [*_as_service(user, npu_group), *argv], _SECONDS)
+    answer = ask(argv if user is None else [*as_service(user, npu_group=npu_group), *argv], _SECONDS)
     try:
         return {**found, **json.loads(answer.out)}
     except ValueError:
@@ -101,8 +108,16 @@ def _of_user(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": answer["error"], "closed": answer["closed"]}
 
 
-def _as_service(user: str, npu_group: bool) -> list[str]:
+def as_service(user: str, *, npu_group: bool, seconds: int = int(_SECONDS), sealed: bool = False) -> list[str]:
+    """The beginning of a command line that systemd runs as a service's user, and ends after so many seconds.
+
+    sealed: it can change nothing but its own /tmp, which is its home too.
+    """
     argv = ["systemd-run", "--quiet", "--pipe", "--wait", "--collect"]
+    argv += [f"--property=RuntimeMaxSec={seconds}", "--property=TimeoutStopSec=2"]
+    if sealed:
+        argv += ["--property=ProtectSystem=strict", "--property=PrivateTmp=yes"]
+        argv += [f"--setenv={name}=/tmp" for name in ("HOME", "XDG_CACHE_HOME", "ASCEND_PROCESS_LOG_PATH")]
     if user == DYNAMIC_USER:
         return [*argv, "--property=DynamicUser=yes"]
     if user == "root":

@@ -60,6 +60,12 @@ options:
     description: How long one connection may take.
     type: float
     default: 3.0
+  parser:
+    description:
+      - Options of M(ascend.sglang.engine_parser), which is run after the connections; empty, it is not. Saves a task of
+        its own, on every host.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -110,6 +116,10 @@ connections:
       description: The own address that the kernel would choose for the target; empty where there is no route.
       type: str
       returned: always
+parser:
+  description: What M(ascend.sglang.engine_parser) returned, C(answers) and C(error).
+  returned: with O(parser)
+  type: dict
 """
 
 from typing import Any
@@ -137,6 +147,8 @@ def argument_spec() -> dict[str, Any]:
         "token": {"type": "str", "default": "", "no_log": False},
         "release": {"type": "bool", "default": False},
         "seconds": {"type": "float", "default": 3.0},
+        # The action plugin of this name sees to it.
+        "parser": {"type": "dict", "default": {}},
     }
 
 

@@ -38,10 +38,23 @@ options:
     type: bool
     default: true
   skip:
-    description: Checks that are left out; with V(connections) nobody connects to anything.
+    description:
+      - Checks that are left out. With V(connections) nobody connects to anything, with V(installed-parser) no parser is
+        asked.
     type: list
     elements: str
     default: []
+  parser_seconds:
+    description:
+      - How long an installed SGLang may take when its own parser is asked about the planned command lines. V(0) asks
+        none. What it has answered before of the same command lines is kept in C(ascend_sglang/parsers.json) of the
+        user's C(ANSIBLE_HOME), and not asked again.
+    type: int
+    default: 0
+  user:
+    description: Account that runs the servers.
+    type: str
+    default: root
 attributes:
   check_mode:
     description: Nothing is ever changed.
@@ -65,5 +78,14 @@ RETURN = r"""
 targets:
   description: Host to the option O(ascend.sglang.preflight_connect#module:targets), which may be empty.
   type: dict
+  returned: success
+parsers:
+  description: Host to the option O(ascend.sglang.preflight_connect#module:parser); empty where nothing is to be asked.
+  type: dict
+  returned: success
+busy:
+  description: Hosts that have something to try.
+  type: list
+  elements: str
   returned: success
 """

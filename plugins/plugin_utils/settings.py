@@ -153,6 +153,14 @@ SETTINGS: tuple[Setting, ...] = (
         example="[clock, disk]",
     ),
     Setting(
+        "sglang_preflight_parser_seconds",
+        "int",
+        60,
+        "Seconds that the installed SGLang may take to be imported when its own parser is asked about the planned "
+        "command lines, once for each plan. 0: it is not asked; the file in engines/ says what it takes.",
+        minimum=0,
+    ),
+    Setting(
         "sglang_ready_timeout",
         "int",
         3600,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from on_hosts import hosts, playbooks
+from on_hosts import hosts, playbooks, state
 from on_hosts.hosts import LabHost
 
 NUMBERS = {"p1": 135, "p2": 136, "d1": 137, "d2": 138, "r1": 139}
@@ -114,6 +114,7 @@ def test_a_good_cluster(lab: Lab):
     assert (report["errors"], warnings(report)) == (0, {"npu-driver"})
     assert set(report["hosts"]) == set(NUMBERS)
     assert report["hosts"]["d1"]["connections"] == "ok"
+    assert report["hosts"]["d1"]["installed-parser"] == "ok"
     left = hosts.everywhere(
         lab.hosts.values(),
         "systemctl --failed --no-legend; ls /run/ascend-sglang /etc/ascend-sglang 2>&1 | grep -v cannot || true",
@@ -307,6 +308,71 @@ def test_who_is_not_root_on_one_host(spoilt: Lab):
     (told,) = errors(lab.report(own={"d1": with_become}))
     assert told.startswith("unreachable plan: host d1: it could not be asked")
     assert "password" in told
+
+
+PARSER = "installed-parser"
+NOBODY_ASKS = "pgrep -f '[s]erver_args import'; systemctl list-units --no-legend --plain 'run-*.service' | grep -v mount"
+
+
+def parser_says(report: Mapping[str, Any], host: str) -> str:
+    """The level of the check of the installed parser on a host."""
+    return report["hosts"][host][PARSER]
+
+
+def test_the_installed_parser_has_the_last_word_and_is_asked_once(spoilt: Lab, tmp_path: pathlib.Path):
+    """On d1 is an SGLang that calls itself as the plan wants it and has lost two flags."""
+    lab = spoilt
+    grammar = json.loads((hosts.PROJECT / "engines" / "sglang-0.5.13.post1.json").read_text())
+    lost = {"--enable-dp-attention", "--moe-dense-tp-size"}
+    grammar["flags"] = [one for one in grammar["flags"] if not lost & set(one["names"])]
+    lab["d1"].write("/root/grammar.json", json.dumps(grammar))
+    lab.undo.append((lab["d1"], "rm /root/grammar.json; echo '{}' >/etc/stand-in.json"))
+    hosts.set_knobs(lab["d1"], {"grammar": "/root/grammar.json"})
+    home = {"environment": {"ANSIBLE_HOME": str(tmp_path / "home")}}
+    first = lab.report(**home)
+    where = "installed-parser d1: sglang_decode_args, sglang-decode: SGLang 0.5.13.post1 there refuses"
+    assert [one for one in errors(first) if one.startswith(PARSER)] == [
+        f"{where} --enable-dp-attention: unrecognized arguments: --enable-dp-attention",
+        f"{where} --moe-dense-tp-size 1: unrecognized arguments: --moe-dense-tp-size 1",
+    ]
+    assert {parser_says(first, host) for host in ("p1", "p2", "d2")} == {"ok"}
+    assert PARSER not in first["hosts"]["r1"]
+    # Nobody imports it again, however slow that has become.
+    for host in ("p1", "d1"):
+        hosts.set_knobs(lab[host], {"import_seconds": 300})
+    lab.undo.append((lab["p1"], "echo '{}' >/etc/stand-in.json"))
+    assert lab.report(sglang_preflight_parser_seconds=3, **home)["findings"] == first["findings"]
+
+
+def test_a_parser_that_cannot_be_asked_is_said_and_the_engine_file_has_to_do(spoilt: Lab, tmp_path: pathlib.Path):
+    """On p1 the import takes too long, on p2 it ends in an error, d1 has no such module, and d2 is as it should be."""
+    lab = spoilt
+    hosts.set_knobs(lab["p1"], {"import_seconds": 300})
+    lab.undo.append((lab["p1"], "echo '{}' >/etc/stand-in.json"))
+    srt = "/opt/sglang-stand-in/sglang/srt"
+    mount = f"mount -t tmpfs -o size=1M none {srt}"
+    broken = f"{mount}; echo 'import torch_npu_that_is_missing' >{srt}/server_args.py"
+    lab.spoil("p2", broken, f"umount {srt}")
+    lab.spoil("d1", mount, f"umount {srt}")
+    before = state.exact(lab.hosts.values())
+    report = lab.report(sglang_preflight_parser_seconds=3, environment={"ANSIBLE_HOME": str(tmp_path / "home")})
+    assert report["errors"] == 0
+    assert [parser_says(report, host) for host in ("p1", "p2", "d1", "d2")] == ["unknown", "unknown", "unknown", "ok"]
+    said = {one["hosts"][0]: one["what"] for one in report["findings"] if one["check"] == PARSER}
+    instead = ": taken from the engine file of 0.5.13.post1 instead"
+    assert said == {
+        "p1": f"importing it takes longer than 3 s{instead}",
+        "p2": f"ModuleNotFoundError: No module named 'torch_npu_that_is_missing'{instead}",
+        "d1": f"the SGLang there has no sglang.srt.server_args{instead}",
+    }
+    assert state.differences(before, state.exact(lab.hosts.values())) == []
+    assert set(hosts.everywhere(lab.hosts.values(), f"{NOBODY_ASKS} || true").values()) == {""}
+
+
+def test_a_parser_need_not_be_asked(lab: Lab):
+    report = lab.report(sglang_preflight_parser_seconds=0)
+    assert parser_says(report, "d1") == "unknown"
+    assert parser_says(lab.report(sglang_preflight_skip=[PARSER]), "d1") == "skipped"
 
 
 def test_rooms(spoilt: Lab):

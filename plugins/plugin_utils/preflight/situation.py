@@ -60,7 +60,8 @@ class Situation:
 
     answers: facts by host as ascend.sglang.host_facts returns them, of the hosts that answered; clocks: by host how far
     its clock is from the controller's, in seconds, at least and at most; connections: by host what its connections came
-    to; recipe: the profile's table; engine, router: the versions that the plan is spelled for.
+    to; parsers: by host what ascend.sglang.engine_parser returned; recipe: the profile's table; engine, router: the
+    versions that the plan is spelled for.
     """
 
     services: tuple[Service, ...]
@@ -72,6 +73,7 @@ class Situation:
     recipe: Mapping[str, str] = field(default_factory=dict)
     clocks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     connections: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    parsers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ansible_collections.ascend.sglang.plugins.module_utils import npu_smi
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.parsers import servers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import CLUSTER_SETTINGS
 from unit.compiler import cluster
@@ -120,6 +121,7 @@ def answer(host: str, address: str, plan: Plan) -> dict[str, Any]:
                 "version": "3.11.9",
                 "error": "",
                 "packages": PACKAGES,
+                "parser": {"path": "/usr/lib/python3/dist-packages/sglang/srt/server_args.py", "stamp": "1 2"},
                 "users": users,
             },
             "cann": {
@@ -170,6 +172,11 @@ class Cluster:
         self.addresses = {one.host: _address(self.plan, one.host) for one in self.plan.services}
         self.answers = {host: answer(host, address, self.plan) for host, address in self.addresses.items()}
         self.clocks = dict.fromkeys(self.addresses, (-0.2, 0.3))
+        said: dict[str, Any] = {"refused": [], "deprecated": []}
+        units = {host: [one.unit for one in servers(self.plan.services, host)] for host in self.addresses}
+        self.parsers: dict[str, dict[str, Any]] = {
+            host: {"answers": dict.fromkeys(names, said), "error": ""} for host, names in units.items() if names
+        }
         self.connections: dict[str, list[dict[str, Any]]] = {host: [] for host in self.addresses}
         for edge in edges(self.plan.services):
             self.answers[edge.target]["preflight"]["throwaway"][str(edge.port)] = ""
@@ -221,6 +228,7 @@ class Cluster:
             recipe=cluster.profile(self.plan.profile).facts,
             clocks=self.clocks,
             connections={host: tuple(tried) for host, tried in self.connections.items()},
+            parsers=self.parsers,
         )
 
 

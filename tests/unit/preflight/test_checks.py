@@ -120,6 +120,12 @@ def package(host: str, name: str, version: str | None) -> Spoil:
     return spoil
 
 
+def parser_refuses(host: str, flag: str, words: list[str]) -> Spoil:
+    fault = {"flag": flag, "words": words, "why": f"unrecognized arguments: {flag} {' '.join(words)}", "near": []}
+    answers = {"sglang-decode": {"refused": [fault], "deprecated": []}}
+    return lambda cluster: cluster.parsers.update({host: {"answers": answers, "error": ""}})
+
+
 def users(host: str, user: str, error: str = "", **closed: list[str]) -> Spoil:
     told = {user: {"error": error, "closed": {MODEL: closed.get("closed", [])}}}
     return lambda cluster: cluster[host]["python"].update(users=told)
@@ -584,6 +590,20 @@ BAD = {
     ),
     "no router": Bad(
         "version", "error", ("r1",), package("r1", "sglang-router", None), ("has no package sglang-router",)
+    ),
+    "an SGLang that refuses a flag": Bad(
+        "installed-parser",
+        "error",
+        ("d1",),
+        parser_refuses("d1", "--attn-dp-size", ["32"]),
+        ("sglang_decode_args, sglang-decode", "refuses --attn-dp-size 32: unrecognized arguments"),
+    ),
+    "an SGLang that cannot be imported": Bad(
+        "installed-parser",
+        "unknown",
+        ("d1",),
+        lambda cluster: cluster.parsers.update(d1={"answers": {}, "error": "ImportError: libhccl.so"}),
+        ("ImportError: libhccl.so: taken from the engine file of 0.5.13.post1 instead",),
     ),
     "no memfabric": Bad(
         "packages",

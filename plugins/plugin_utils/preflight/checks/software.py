@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.parsers import CHECK, LIMIT, servers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import (
     Problem,
     Situation,
@@ -93,6 +95,65 @@ def _planned(situation: Situation, host: str, package: str, planned: str) -> Ite
         what = f"{package} is {installed} there, and the plan is spelled for {planned}"
         # Servers' flags differ from version to version; the router's grammar is one for all.
         yield error(host, what) if package == "sglang" else warning(host, what, f"Install {package} {planned}")
+
+
+def _servers(situation: Situation) -> tuple[str, ...]:
+    return tuple(host for host in situation.hosts if servers(situation.services, host))
+
+
+@check(
+    CHECK,
+    explains="The parser of the SGLang that is installed has the last word on what a command line may say.",
+    remedy="Correct or remove it in sglang_<role>_args, or set sglang_engine to the version that is installed.",
+    scope=_servers,
+)
+def installed_parser(situation: Situation) -> Iterator[Problem]:
+    """The installed SGLang takes every flag of its servers; where it cannot be asked, the engine file has to do."""
+    for host in _servers(situation):
+        answer = situation.answers[host]["python"]
+        package = answer["packages"].get("sglang")
+        if package is None:
+            yield unknown(host, "it has no SGLang to ask")
+            continue
+        told = situation.parsers.get(host) if situation.settings.number(LIMIT) else None
+        if told is None or told["error"]:
+            why = told["error"] if told is not None else _not_asked(situation, host)
+            yield unknown(host, f"{why}: taken from the engine file of {situation.engine} instead")
+            continue
+        for one in servers(situation.services, host):
+            where = f"sglang_{one.role}_args, {one.unit}"
+            said = told["answers"].get(one.unit) or {"refused": (), "deprecated": ()}
+            for fault in said["refused"]:
+                words = " ".join([fault["flag"], *map(str, fault["words"])]).strip()
+                what = f"SGLang {package} there refuses {_short_text(words) or 'the command line'}: {fault['why']}"
+                yield error(host, what, _instead(fault, package), where)
+            if package.partition("+")[0] == situation.engine:
+                continue  # the engine file is of that version and has told what is deprecated
+            for fault in said["deprecated"]:
+                what = f"{fault['flag']} is deprecated in SGLang {package}, which is installed there"
+                do = f"Use {fault['instead']} instead" if fault["instead"] else "Leave it out"
+                yield warning(host, what, do, where)
+
+
+def _not_asked(situation: Situation, host: str) -> str:
+    facts = situation.answers[host]
+    if not situation.settings.number(LIMIT):
+        return f"{LIMIT} is 0, so its parser was not asked"
+    if facts.get("uid", 0) != 0:
+        return "only root can ask systemd to run it"
+    if not facts["python"].get("parser"):
+        return "the SGLang there has no sglang.srt.server_args"
+    return "its parser was not asked"
+
+
+def _instead(fault: Mapping[str, Any], package: str) -> str:
+    near = f"Did you mean {' or '.join(fault['near'])}? Otherwise " if fault["near"] else ""
+    rest = f"leave it out, or set sglang_engine to {package.partition('+')[0] or 'the version that is installed'}"
+    return near + (rest if near else rest[0].upper() + rest[1:])
+
+
+def _short_text(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 @check(

@@ -53,9 +53,14 @@ def load(path):
 def build(flags):
     """The parser made of a version's flags."""
     parser = argparse.ArgumentParser(prog="sglang serve")
+    fill(parser, flags)
+    return parser
+
+
+def fill(parser, flags):
+    """Add a version's flags to a parser."""
     for flag in flags:
         _add(parser, flag)
-    return parser
 
 
 def parse(flags, argv):

@@ -24,6 +24,7 @@ DEFAULTS = {
     "version": "0.5.13.post1",
     "grammar": None,
     # How long things take, in seconds.
+    "import_seconds": 0.0,
     "start_seconds": 0.2,
     "load_seconds": 3.0,
     "graph_seconds": 0.5,
