@@ -95,6 +95,19 @@ def test_one_prefill_instance_of_two_nodes() -> None:
     ]
 
 
+def test_the_page_that_is_deployed_on_test_hosts() -> None:
+    """Addresses in quotation marks, short names, `--flag=value`, a torn JSON and one-line launches on one page."""
+    profile = the_only("marble-three-hosts.mdx")
+    assert topology(profile.data) == {"prefill": (1, 2), "decode": (1, 1)}
+    roles = profile.data["roles"]
+    assert roles["prefill"]["args"]["dist-init-addr"] == "<head_address>:5060"
+    assert roles["prefill"]["args"]["tp-size"] == 32
+    assert roles["prefill"]["env"]["SGLANG_ZBAL_BOOTSTRAP_URL"] == "tcp://<head_address>:24691"
+    assert roles["decode"]["args"]["cuda-graph-bs"] == [2, 4, 6, 8]
+    assert roles["router"]["args"]["policy"] == "round_robin"
+    assert not [note for note in profile.notes if note.level == "warning"]
+
+
 def test_several_prefill_instances_of_several_nodes() -> None:
     profile = the_only("grouped-prefills.md")
     assert topology(profile.data) == {"prefill": (2, 2), "decode": (2, 2)}
