@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VENV := .venv
 LABHOSTS := tests/hosts/labhosts
-# Sensitive to other load on the machine: run by hand with make molecule-long.
+# Those that take minutes: part of test-long.
 LONG_SCENARIOS := benchmark
 SCENARIOS := $(filter-out $(LONG_SCENARIOS),$(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml))))
 
@@ -46,7 +46,7 @@ test: setup ## all that CI runs
 	@tools/stages lint unit sanity importer installed cores beside molecule deployments then scale
 
 test-long: setup ## what takes longer; CI runs it too
-	@tools/stages long browser
+	@tools/stages long molecule-long browser
 
 lint: setup ## ruff, mypy, shellcheck, yamllint, ansible-lint
 	ruff check .
