@@ -26,6 +26,7 @@ Service = Union[PlanService, Watched]
 
 # What systemd itself writes into a unit's log, with the descriptions that unit_file gives.
 _BEGUN = re.compile(r"Started .*\bSGLang ")
+_EXITED = re.compile(r"\.service: Main process exited, code=(\w+), status=(\d+)")
 _ENDED = re.compile(r"\.service: (?:Main process exited|Deactivated successfully|Failed with result|Scheduled restart)")
 
 
@@ -108,8 +109,9 @@ def _one(
         lines = run_that_died(journal(state, _CAUSE_LINES, ask, all_runs=True), state.running)
     elif not ready:
         lines = journal(state, _PHASE_LINES, ask)
-    cause = engine_log.cause(lines, None if state.killed else state.exit_status) if dead else ""
-    if dead and state.exit_status == engine_log.EX_USAGE:
+    exit_status, ending = _end(state, lines)
+    cause = engine_log.cause(lines, exit_status) if dead else ""
+    if dead and exit_status == engine_log.EX_USAGE:
         lines = engine_log.without_usage(lines)
     return Status(
         unit=service.unit,
@@ -123,10 +125,26 @@ def _one(
         health=health,
         since=state.since,
         dead=dead,
-        ending=state.ending if dead else "",
+        ending=ending if dead else "",
         cause=cause,
         log=tuple(map(_clipped, lines[-log_lines:])) if log_lines else (),
     )
+
+
+def _end(state: UnitState, lines: Sequence[str]) -> tuple[int | None, str]:
+    """How it ended: the exit status, if it was one, and in words. Once it runs again systemd shows the new process, and only the log has the old one's end.
+
+    An end that counts as a good one, as SIGKILL does with this engine, is not in the log.
+    """
+    if not state.running:
+        return None if state.killed else state.exit_status, state.ending
+    exits = [found for found in map(_EXITED.search, lines) if found]
+    if not exits:
+        return None, "started again since"
+    code, status = exits[-1].groups()
+    if code != "exited":
+        return None, f"killed by signal {status}"
+    return int(status), f"exit status {status}"
 
 
 def _guard(reply: http_probe.Reply) -> dict[str, object]:

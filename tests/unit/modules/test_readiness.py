@@ -167,6 +167,31 @@ server_args=ServerArgs()
     assert status.dead
     assert "HBM exhausted" in status.cause
     assert status.log[-1] == "sglang-decode.service: Scheduled restart job, restart counter is at 1."
+    # systemd has the new process's status only.
+    assert status.ending == "started again since"
+
+
+@pytest.mark.parametrize(
+    ("exited", "ending", "cause"),
+    [
+        ("code=exited, status=1/FAILURE", "exit status 1", ""),
+        ("code=killed, status=11/SEGV", "killed by signal 11", ""),
+        (
+            "code=exited, status=2/INVALIDARGUMENT",
+            "exit status 2",
+            "It does not accept its arguments: unrecognized arguments: --nope",
+        ),
+    ],
+)
+def test_how_one_ended_that_runs_again_is_in_its_log(decode, exited, ending, cause):
+    log = f"""Started SGLang decode instance 0.
+sglang serve: error: unrecognized arguments: --nope
+sglang-decode.service: Main process exited, {exited}
+sglang-decode.service: Scheduled restart job, restart counter is at 1.
+Started SGLang decode instance 0.
+"""
+    status = look(decode, systemd_says(log, NRestarts="1", ExecMainStatus="0"), restarts=0)
+    assert (status.ending, status.cause) == (ending, cause)
 
 
 def test_the_cause_is_that_of_the_last_run(decode):
