@@ -93,6 +93,32 @@ def test_a_second_deployment_touches_nothing(deployed):
     assert deployed.show("InvocationID,MainPID,NRestarts") == running
 
 
+EDIT = "sed -i 's/^exec /export EDITED_BY_HAND=1\\nexec /' /etc/ascend-sglang/sglang-decode/launch.sh"
+ENVIRONMENT = "tr \\\\0 \\\\n </proc/$(systemctl show --value --property=MainPID sglang-decode)/environ"
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_launch_script_that_somebody_edited_is_put_back(deployed, restarted):
+    """And what was started with it is, too."""
+    host = deployed.lab["d1"]
+    script = host.run("cat /etc/ascend-sglang/sglang-decode/launch.sh")
+    host.run(EDIT)
+    if restarted:
+        host.run("systemctl restart sglang-decode")
+        # systemd is content with the shell that becomes it.
+        host.run(f"timeout 20 sh -c 'until {{ {ENVIRONMENT}; }} | grep -q EDITED; do sleep 0.1; done'")
+    running = deployed.show("InvocationID")
+    run = playbooks.run("deploy", deployed.inventory).passed()
+    assert run.count("changed") > 0
+    if restarted:
+        run.said("restart sglang-decode because it was started with launch.sh as somebody had changed it")
+        assert "EDITED_BY_HAND" not in host.run(ENVIRONMENT)
+    else:
+        assert deployed.show("InvocationID") == running
+    assert host.run("cat /etc/ascend-sglang/sglang-decode/launch.sh") == script
+    assert playbooks.run("deploy", deployed.inventory).passed().count("changed") == 0
+
+
 def test_a_limit_that_parts_what_restarts_together_is_refused(deployed):
     before = deployed.lab.exact()
     inventory = deployed.lab.inventory(sglang_api_key=KEY, sglang_prefill_args=OTHER)

@@ -53,9 +53,8 @@ def test_a_router_tells_its_workers(answers, tmp_path):
 def test_a_router_whose_key_cannot_be_read(answers, tmp_path):
     layout = Layout(str(tmp_path))
     (tmp_path / "etc/ascend-sglang/sglang-router/secrets.env").mkdir(parents=True)
-    assert (
-        "cannot read the API key" in serving.look(layout, {"sglang-router": ROUTER})["sglang-router"]["router"]["error"]
-    )
+    found = serving.look(layout, {"sglang-router": ROUTER})
+    assert "cannot read the API key" in found["sglang-router"]["router"]["error"]
 
 
 def test_what_leaves_stays_behind(answers, tmp_path):
