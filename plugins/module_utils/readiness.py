@@ -134,7 +134,8 @@ def _one(
 def _end(state: UnitState, lines: Sequence[str]) -> tuple[int | None, str]:
     """How it ended: the exit status, if it was one, and in words.
 
-    Once it runs again systemd shows the new process, and only the log has the old one's end. An end that counts as a good one, as SIGKILL does with this engine, is not in the log.
+    Once it runs again systemd shows the new process, and only the log has the old one's end. An end that
+    counts as a good one, as SIGKILL does with this engine, is not in the log.
     """
     if not state.running:
         return None if state.killed else state.exit_status, state.ending
