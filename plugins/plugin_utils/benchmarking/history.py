@@ -92,7 +92,9 @@ def read(path: Path) -> Run:
         try:
             texts[name] = (path / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            raise HistoryError(f"{path} holds no run: {name} cannot be read ({problem})") from problem
+            why = getattr(problem, "strerror", None) or problem
+            do = "A run is a directory PROFILE/HASH/TIME in sglang_benchmark_dir"
+            raise HistoryError(f"{path} holds no run: {name} cannot be read ({why}). {do}") from problem
     try:
         plan, about = json.loads(texts[PLAN]), json.loads(texts[RUN])
         samples = json.loads((path / SAMPLES).read_text(encoding="utf-8")) if (path / SAMPLES).is_file() else None
