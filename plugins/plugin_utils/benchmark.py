@@ -33,6 +33,11 @@ _DERIVED: Mapping[str, str] = {
 # Datasets that are made up as they are needed: no file plays a part.
 _GENERATED = frozenset({"random-ids", "generated-shared-prefix", "image"})
 _PAGE_DATASET = "sharegpt"
+# Of these nothing, or less than nothing, is no load; the parser of bench_serving takes it all the same.
+_AMOUNTS = (
+    *("num-prompts", "max-concurrency", "request-rate", "random-output-len"),
+    *("gsp-num-groups", "gsp-prompts-per-group", "gsp-output-len", "image-count"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def build(
     args, found = override_args(
         page_args, settings.mapping("sglang_benchmark_args"), engine, "benchmark", reasons, _DERIVED
     )
-    findings += found
+    findings += [*found, *_amounts(args)]
     # bench_serving puts --host into a URL as it is, so an IPv6 address keeps its brackets.
     host, _colon, port = urlsplit(entrance.url).netloc.rpartition(":")
     for name, value in (("host", host), ("port", int(port))):
@@ -124,6 +129,18 @@ def _host(wanted: str, entrance: Service, hosts: Sequence[str]) -> Iterator[Find
         what = f"the entrance listens on {address} of {entrance.host}, where {wanted} cannot ask it"
         do = f"Let it listen on the data address (sglang_{entrance.role}_args.host), or leave {where} out"
         yield error("benchmark-host", where, what, do)
+
+
+def _amounts(args: Mapping[str, Any]) -> Iterator[Finding]:
+    for name in _AMOUNTS:
+        try:
+            amount = float(args.get(name, 1))
+        except (TypeError, ValueError):
+            # That it is no number is said elsewhere.
+            continue
+        if not amount > 0:
+            what = f"with --{name} {args[name]} nothing is measured"
+            yield error("benchmark-load", f"sglang_benchmark_args.{name}", what, "Give it a number above 0, or null")
 
 
 def _renamed(services: Sequence[Service]) -> bool:

@@ -37,6 +37,7 @@ PLAN_CHECKS: Mapping[str, str] = {
     "rendezvous": "The address of an instance's rendezvous is its rank 0's.",
     "host": "The address that a service listens on is one that its clients can use.",
     "benchmark-host": "The host that asks the benchmark's questions is in the inventory and can reach the entrance.",
+    "benchmark-load": "The benchmark sends requests, and asks for answers.",
     "local-entrance": "Clients on other hosts can reach the entrance.",
     "store": "A dedicated store has somebody who needs it.",
     "mini-lb": "mini-lb is for debugging.",

@@ -64,6 +64,29 @@ def test_an_option_that_the_tool_would_refuse_is_refused_here(given, words):
     assert words in told
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num-prompts", 0),
+        ("num-prompts", "-5"),
+        ("request-rate", 0),
+        ("request-rate", -1.5),
+        ("request-rate", "nan"),
+        ("max-concurrency", 0),
+        ("random-output-len", 0),
+        ("gsp-num-groups", 0),
+    ],
+)
+def test_a_load_of_nothing_is_refused(name, value):
+    (told,) = errors_of(R1, sglang_benchmark_args={name: value})
+    assert told.startswith(f"sglang_benchmark_args.{name}: with --{name} {value} nothing is measured.")
+
+
+def test_no_limit_is_a_load():
+    args = flags(plan_of(R1, sglang_benchmark_args={"request-rate": "inf", "max-concurrency": None}).benchmark)
+    assert (args["--request-rate"], "--max-concurrency" in args) == (["inf"], False)
+
+
 def test_a_newer_version_has_more_options():
     assert errors_of(R1, sglang_benchmark_args={"cache-report": True})
     newer = plan_of(R1, sglang_engine="0.5.23", sglang_benchmark_args={"cache-report": True})
