@@ -27,6 +27,15 @@ JOB, STATUS, LEASE, OUTPUT, RESULT, SECRETS = (
 _POLL_SECONDS = 0.25
 _STOP_SECONDS = 5.0
 
+# Why it ended -> what the journal says of it.
+_TOLD = {
+    "exit": "The benchmark ended by itself",
+    "start": "The benchmark cannot be started",
+    "deadline": "The benchmark was ended: it took longer than it may",
+    "unattended": "The benchmark was ended: its playbook is gone",
+    "stopped": "The benchmark was ended from outside, as an interrupted playbook does it",
+}
+
 
 class Job:
     """What to run: the values of job.json.
@@ -138,6 +147,7 @@ def main() -> None:
         status = run(job)
     except StopAskedError:
         status = {"reason": "stopped", "status": 143, "began": time.time(), "seconds": 0.0, "problem": ""}
+    print(_TOLD[status["reason"]], flush=True)
     if status["reason"] == "unattended":
         # Nobody will come for it.
         shutil.rmtree(job.directory, ignore_errors=True)

@@ -222,10 +222,12 @@ def test_an_interrupted_one_ends_on_its_host(bench, number):
     bench.wait_answered(1)
     os.killpg(running.pid, number)
     output = bench.rest(running)
+    assert "the benchmark is preparing; interrupting the playbook ends it" in output
     assert running.returncode != 0
     assert "Traceback" not in output
     # Where the interruption does not get through it ends by itself after a minute.
     until(lambda: bench.left() == ENDED, "it has ended on its host")
+    assert "The benchmark was ended" in bench.hosts["r1"].run("journalctl --no-pager -n 20 -u sglang-benchmark")
     until(lambda: bench.begun() == before, "and nothing of it is kept")
 
 

@@ -92,9 +92,10 @@ def test_a_job_that_ignores_sigterm_is_killed(tmp_path, job, monkeypatch):
     assert (status(tmp_path)["reason"], status(tmp_path)["status"]) == ("deadline", -signal.SIGKILL)
 
 
-def test_a_job_that_nobody_looks_at_is_ended_and_its_files_go(tmp_path, job):
+def test_a_job_that_nobody_looks_at_is_ended_and_its_files_go(tmp_path, job, capfd):
     job("import time; time.sleep(60)", lease=0.8).wait(20)
     assert not tmp_path.exists()
+    assert capfd.readouterr().out == "The benchmark was ended: its playbook is gone\n"
 
 
 def test_looking_keeps_it_alive(tmp_path, job):
@@ -107,7 +108,7 @@ def test_looking_keeps_it_alive(tmp_path, job):
     assert status(tmp_path)["reason"] == "exit"
 
 
-def test_sigterm_ends_the_job_too(tmp_path, job):
+def test_sigterm_ends_the_job_too(tmp_path, job, capfd):
     running = job("import os, time; print(os.getpid(), flush=True); time.sleep(60)")
     output = tmp_path / bench_runner.OUTPUT
     while not output.exists() or not output.read_text().strip():
@@ -116,6 +117,7 @@ def test_sigterm_ends_the_job_too(tmp_path, job):
     running.terminate()
     running.wait(20)
     assert status(tmp_path)["reason"] == "stopped"
+    assert capfd.readouterr().out == "The benchmark was ended from outside, as an interrupted playbook does it\n"
     assert has_ended(child)
 
 
