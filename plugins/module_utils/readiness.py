@@ -110,7 +110,8 @@ def _one(
     elif not ready:
         lines = journal(state, _PHASE_LINES, ask)
     exit_status, ending = _end(state, lines)
-    cause = engine_log.cause(lines, exit_status) if dead else ""
+    # What somebody stopped has not died of anything.
+    cause = engine_log.cause(lines, exit_status) if dead and _gone(state) == "dead" else ""
     if dead and exit_status == engine_log.EX_USAGE:
         lines = engine_log.without_usage(lines)
     return Status(
@@ -121,7 +122,7 @@ def _one(
         restarts=state.restarts,
         pid=state.pid,
         ready=ready,
-        phase="dead" if dead else "ready" if ready else _phase(service, state, lines, health),
+        phase=_gone(state) if dead else "ready" if ready else _phase(service, state, lines, health),
         health=health,
         since=state.since,
         dead=dead,
@@ -161,8 +162,15 @@ def _clipped(line: str) -> str:
     return line if len(line) <= _LINE else f"{line[: _LINE - 6]} [...]"
 
 
+def _gone(state: UnitState) -> str:
+    """Why it does not run: systemd tries each of these units again until somebody stops it."""
+    if state.load == "not-found":
+        return "not installed"
+    return "stopped" if state.active == "inactive" and state.result == "success" else "dead"
+
+
 def is_dead(state: UnitState) -> bool:
-    """It has ended without being asked to: failed, or waiting to be tried again."""
+    """It does not run and will not by itself, or has died and waits to be tried again."""
     if state.job:
         return False  # about to be started
     if state.active in ("failed", "inactive") or state.sub == "auto-restart":

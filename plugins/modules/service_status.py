@@ -87,7 +87,8 @@ services:
     phase:
       description:
         - V(starting), V(waiting for its other ranks), V(loading 70/163 shards), V(loaded), V(capturing graphs 2/5),
-          V(warming up), V(waiting for its workers), V(ready), V(stopping), V(dead), or who holds its port.
+          V(warming up), V(waiting for its workers), V(ready), V(stopping), V(stopped), V(not installed), V(dead), or
+          who holds its port.
       type: str
       returned: always
     health:
@@ -131,7 +132,7 @@ services:
       type: dict
       returned: always
     dead:
-      description: Whether it ended without being asked to.
+      description: Whether it has ended; RV(services[].phase) says whether it died or was stopped.
       type: bool
       returned: always
     ending:

@@ -157,6 +157,8 @@ def _stranger(host: str, unit: str, one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _why(status: Mapping[str, Any]) -> str:
     """Why a service is not ready."""
+    if status["phase"] in ("stopped", "not installed"):
+        return f"{status['phase']}; a deployment would start it"
     if status["dead"]:
         return " ".join(part for part in (f"died ({status['ending']}).", status["cause"]) if part)
     return str(status["health"] or status["phase"])

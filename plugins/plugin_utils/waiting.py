@@ -183,6 +183,8 @@ class Rendezvous:
 
 def short_death(host: str, status: Mapping[str, Any]) -> str:
     """One line for the other hosts."""
+    if status["phase"] in ("stopped", "not installed"):
+        return f"{status['unit']} on {host} is {status['phase']}"
     return f"{status['unit']} on {host} died ({status['ending']})"
 
 

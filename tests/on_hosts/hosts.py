@@ -86,12 +86,12 @@ def everywhere(hosts: Iterable[LabHost], command: str, limit: float = 60) -> dic
 
 @contextlib.contextmanager
 def booted(
-    lab: str, numbers: Mapping[str, int], knobs: Mapping[str, Any] | None = None
+    lab: str, numbers: Mapping[str, int], knobs: Mapping[str, Any] | None = None, *, real: bool = False
 ) -> Iterator[dict[str, LabHost]]:
     """Hosts by name for the time of a with block.
 
     lab: prefix of their names on the machine; numbers: last part of the addresses of each; knobs: the stand-in
-    engine's, in the hosts' own file, which is read again when it changes.
+    engine's, in the hosts' own file, which is read again when it changes; real: the real engine instead.
     """
     hosts = {name: LabHost(name, f"{lab}-{name}", number) for name, number in numbers.items()}
     with _ended_in_order(), _alone(lab):
@@ -99,9 +99,9 @@ def booted(
         _labhosts("down", *(host.lab for host in hosts.values()))
         try:
             for host in hosts.values():
-                _labhosts("up", host.lab, str(host.number), f"--hostname={host.name}")
+                _labhosts("up", host.lab, str(host.number), f"--hostname={host.name}", *(["--real"] if real else []))
             _labhosts("wait", *(host.lab for host in hosts.values()))
-            for host in hosts.values():
+            for host in () if real else hosts.values():
                 set_knobs(host, knobs or {})
             yield hosts
         finally:

@@ -61,6 +61,14 @@ def test_all_well(plan):
     assert "2026-11-30 10:57:02 UTC" in text
 
 
+def test_a_stopped_service_is_not_said_to_have_died(plan):
+    told = all_well(plan)
+    told["d1"].statuses[0].update(ready=False, phase="stopped", dead=True, ending="exit status 0", version="", mode="")
+    state = report(plan, told, listing(plan, d1=False))
+    assert not state.ready
+    assert "sglang-decode on d1: stopped; a deployment would start it" in told_of(state, plan)
+
+
 def test_a_dead_service_is_told_with_its_cause(plan):
     told = all_well(plan)
     told["d1"].statuses[0].update(

@@ -139,7 +139,9 @@ def test_a_server_that_accepts_and_never_answers_costs_its_time_limit_only(decod
     ("values", "phase"),
     [
         ({"ActiveState": "failed", "SubState": "failed", "MainPID": "0"}, "dead"),
-        ({"ActiveState": "inactive", "SubState": "dead", "MainPID": "0"}, "dead"),
+        ({"ActiveState": "inactive", "SubState": "dead", "MainPID": "0", "Result": "success"}, "stopped"),
+        ({"ActiveState": "inactive", "SubState": "dead", "MainPID": "0", "LoadState": "not-found"}, "not installed"),
+        ({"ActiveState": "inactive", "SubState": "dead", "MainPID": "0", "Result": "exit-code"}, "dead"),
         ({"ActiveState": "activating", "SubState": "auto-restart", "MainPID": "0"}, "dead"),
         ({"ActiveState": "activating", "SubState": "start-pre", "MainPID": "0", "NRestarts": "3"}, "dead"),
         ({"ActiveState": "activating", "SubState": "start-pre", "MainPID": "0"}, "starting"),
@@ -148,9 +150,9 @@ def test_a_server_that_accepts_and_never_answers_costs_its_time_limit_only(decod
         ({"ActiveState": "deactivating", "SubState": "stop-sigterm"}, "stopping"),
     ],
 )
-def test_dead_is_what_ended_without_being_asked(decode, values, phase):
+def test_dead_is_what_does_not_run_and_phase_says_why(decode, values, phase):
     status = look(decode, systemd_says(**values))
-    assert (status.phase, status.dead) == (phase, phase == "dead")
+    assert (status.phase, status.dead) == (phase, phase in ("dead", "stopped", "not installed"))
 
 
 def test_one_that_runs_again_died_since_it_was_looked_at(decode):

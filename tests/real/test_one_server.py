@@ -1,0 +1,107 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One real server on one host: it answers, stops in time, and is not taken for another one."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from real.cluster import MIXED, PROMPTS, TOKENS, within
+
+UNIT = "sglang-mixed"
+GROUP = f"cat /sys/fs/cgroup/system.slice/{UNIT}.service/cgroup.procs 2>/dev/null | wc -l"
+ENDED = f"systemctl show --value --property=ActiveState,Result {UNIT}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def deployed(cluster, expected):
+    if cluster.shape is not MIXED:
+        cluster.deploy(MIXED)
+
+
+def post(cluster, path, body):
+    """Status of a request from the server's own host."""
+    url = cluster.plan["entrances"][0]["url"] + path
+    ask = "curl --noproxy '*' -s -m 30 -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d @-"
+    return cluster["h1"].run(f"{ask} {url}", json.dumps(body))
+
+
+def stopped(cluster):
+    """How long stop.yml takes, and what is left."""
+    began = time.monotonic()
+    cluster.run("stop").passed()
+    seconds = time.monotonic() - began
+    assert set(cluster["h1"].run(ENDED).split()) == {"inactive", "success"}
+    assert int(cluster["h1"].run(GROUP)) == 0
+    return round(seconds, 1)
+
+
+def test_it_says_the_same_in_every_way(expected):
+    """A text is a text, streamed or not, and depends on all of the prompt."""
+    for prompt in PROMPTS:
+        said = expected[prompt]
+        assert len({said[way] for way in said if "chat" not in way}) == 1, said
+        assert len({said[way] for way in said if "chat" in way}) == 1, said
+        assert {len(text) for text in said.values()} == {TOKENS}
+    assert len({text for said in expected.values() for text in said.values()}) == 2 * len(PROMPTS)
+
+
+def test_a_second_deployment_changes_nothing(cluster):
+    before = cluster.runs()
+    assert cluster.deploy().count("changed") == 0
+    assert cluster.runs() == before
+    told = cluster.status()
+    assert told["ready"]
+    assert not told["differs"]
+    assert told["services"][0]["version"]["reported"] == "0.5.13.post1"
+
+
+def test_a_stop_ends_at_once_and_as_a_success(cluster, measured):
+    """SIGTERM ends this engine with 137, a clean end included."""
+    seconds = stopped(cluster)
+    measured(f"stop.yml with nothing to finish: {seconds} s")
+    assert seconds < 15
+    assert cluster.run("stop").passed().count("changed") == 0
+    assert cluster.state(cluster.status(), "h1", "mixed").startswith("stopped")
+
+
+def test_a_stop_is_bounded_when_the_drain_hangs(cluster, expected, measured):
+    """A request that the tokenizer refuses is one that this engine waits for for ever."""
+    assert cluster.deploy().count("changed") == 1
+    assert cluster.answers() == expected
+    assert post(cluster, "/generate", {"text": "q" * 5000, "sampling_params": {"max_new_tokens": 1}}) == "400"
+    seconds = stopped(cluster)
+    measured(f"stop.yml while the drain hangs, with a limit of 15 s: {seconds} s")
+    assert 15 <= seconds < 45
+    assert "remaining_rids" in cluster["h1"].run(f"journalctl --no-pager --unit={UNIT} --lines=40")
+
+
+def test_a_port_that_is_taken_is_seen_before_anything_is_started(cluster):
+    cluster["h1"].run(f"systemd-run --unit=notes python3 -m http.server --bind {cluster['h1'].data} 8000")
+    within(10, lambda: "8000" not in cluster["h1"].run("ss -Htln sport = :8000") and "the listener is not there")
+    cluster.run("deploy").refused().said("port-busy", "8000", "notes")
+    assert set(cluster["h1"].run(ENDED).split()) == {"inactive", "success"}
+    cluster["h1"].run("systemctl stop notes")
+
+
+def test_another_servers_readiness_is_not_its_own(cluster, measured):
+    """It warms up against whoever has its port, says that it is ready, and dies."""
+    launch = f"/etc/ascend-sglang/{UNIT}/launch.sh"
+    cluster["h1"].run(f"systemd-run --unit=other --property=SuccessExitStatus=SIGKILL {launch}")
+    url = cluster.plan["entrances"][0]["url"]
+    healthy = f"curl --noproxy '*' -s -m 3 -o /dev/null -w '%{{http_code}}' {url}/health || true"
+    within(120, lambda: cluster["h1"].run(healthy) != "200" and "the other server does not come up")
+    run = cluster.run("deploy", sglang_preflight_skip=["port-busy"]).refused()
+    run.said(f"{UNIT} on h1 died", "address already in use")
+    log = cluster["h1"].run(f"journalctl --no-pager --output=cat --unit={UNIT} --lines=400")
+    assert "The server is fired up and ready to roll!" in log
+    assert not cluster.status()["ready"]
+    cluster["h1"].run("systemctl stop other")
+
+
+def test_it_serves_again_when_the_port_is_free(cluster, expected):
+    cluster.deploy()
+    assert cluster.answers() == expected
