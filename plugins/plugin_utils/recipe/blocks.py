@@ -36,9 +36,14 @@ class Block:
 _CONCERNS = re.compile(r"\b(sglang|sglang_router|export|unset|source|sysctl)\b")
 
 
+_STARTS = re.compile(r"sglang\.launch_server|\bsglang\s+serve\b")
+# Lines that name a server and start none: comments, and what looks for processes or ends them.
+_NAMES_ONLY = re.compile(r"\s*(#|(sudo\s+)?(pkill|pgrep|kill|killall|ps|grep|tail|pip3?)\b)")
+
+
 def starts_server(code: Code) -> bool:
-    """Whether the text of a block starts a server, before anything is parsed."""
-    return re.search(r"sglang\.launch_server|\bsglang\s+serve\b", code.text) is not None
+    """Whether the text of a block starts a server, in whatever way, before anything is parsed."""
+    return any(_STARTS.search(line) and not _NAMES_ONLY.match(line) for line in code.text.split("\n"))
 
 
 def parse(blocks: Sequence[Code]) -> tuple[tuple[Block, ...], ph.Placeholders, tuple[Note, ...]]:
@@ -138,7 +143,7 @@ def run_all(blocks: Sequence[Block]) -> tuple[list[tuple[Block, Run]], list[Note
         try:
             runs.append((block, run(scripts, before)))
         except RecipeError as wrong:
-            if block.kind != "aside":
+            if block.kind != "aside" or starts_server(block.code):
                 raise
             notes.append(Note(wrong.line, wrong.what, "the block starts and sets nothing that a recipe has", "warning"))
             continue

@@ -30,6 +30,9 @@ _ASIDE = frozenset({
     "evalscope", "huggingface-cli", "hf", "modelscope",
 })
 # fmt: on
+# Of these, those that run a command line that they are given.
+_STARTERS = frozenset({"conda", "docker", "nerdctl", "podman", "ssh", "uv", "watch"})
+_HIDDEN = re.compile(r"-m[\s\\]+sglang(\.launch_server|\.bench_serving|_router\.)|\bsglang\s+serve\b")
 # Files under /proc/sys that do something when they are written to.
 _ACTIONS = frozenset({"vm.drop_caches", "vm.compact_memory"})
 # Wrappers that start the rest of their line, and what becomes of them.
@@ -85,6 +88,7 @@ class Commands:
         """A simple command. Raises `RecipeError` for one that recipes are not imported from."""
         name = statement.words[0].literal if statement.words else None
         if name in _ASIDE:
+            self.refuse_hidden(statement)
             text = self.script.text(statement.words[0].start, statement.words[-1].end)
             self.aside(statement.line, _short(text), str(name), warn=name == "ulimit")
             return
@@ -250,6 +254,17 @@ class Commands:
             self.command(first)
         else:
             raise RecipeError(statement.line, "this pipe is none that recipes are imported from", REMOVE)
+
+    def refuse_hidden(self, statement: sh.Command) -> None:
+        """Refuse a start inside of another command (``docker run … "python3 -m sglang.launch_server …"``)."""
+        name = statement.words[0].literal
+        text = self.script.text(statement.words[0].start, statement.words[-1].end)
+        if name in _STARTERS and _HIDDEN.search(text):
+            raise RecipeError(
+                statement.line,
+                f"{name} starts SGLang in a way that is not understood: {_short(text)}",
+                "Write what it runs inside as commands of their own in a copy of the page",
+            )
 
     def lost_flags(self, words: list[Word]) -> None:
         """A line of flags that the shell takes for a command of its own."""

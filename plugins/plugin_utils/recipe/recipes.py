@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,7 @@ def compile_recipe(
         folded["router"] = folded_router
     notes += [*more, *missing, *_strangers(launches), *_doubts(text, seated)]
     settings = list(dict.fromkeys(setting for _unused, run in runs for setting in run.settings))
+    notes += _again(settings)
     used = {(setting.line, "sysctl", setting.key) for setting in settings}
     for each in [*folded.values(), *([benchmark] if benchmark else [])]:
         notes += each.notes
@@ -85,8 +86,23 @@ def compile_recipe(
     return Imported(profile["name"], profile, tuple(sorted(set(notes))), frozenset(used), asides)
 
 
+def _again(settings: Sequence[HostSetting]) -> Iterator[Note]:
+    """Kernel settings that the page gives two values: a host has one."""
+    last = {setting.key: setting for setting in settings}
+    for setting in settings:
+        kept = last[setting.key]
+        if setting.value != kept.value:
+            why = (
+                f"line {kept.line} sets it to {kept.value}, and that counts: a host has one value for all its services"
+            )
+            yield Note(setting.line, f"{setting.key} {setting.value}", why, "warning")
+
+
 def _whole(text: RecipeText, seated: Mapping[str, Seated]) -> None:
     roles = set(seated)
+    if not roles:
+        what = f"no command of {text.title} starts a server in a way that is understood"
+        raise RecipeError(text.line, what, "Write it as python3 -m sglang.launch_server … in a copy of the page")
     if "mixed" in roles and len(roles) > 1:
         line = seated["mixed"].members[0].launch.line
         raise RecipeError(

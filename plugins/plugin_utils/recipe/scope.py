@@ -214,6 +214,8 @@ class Scope:
         present = self.read(piece.name, line)
         theirs = any(isinstance(part, HostVariable) for part in present)
         if piece.operator == "default":
+            if theirs and not operand:
+                return present  # ${PATH:-}: what the host has, or nothing, as everywhere
             if theirs:
                 self.notes.append(
                     Note(

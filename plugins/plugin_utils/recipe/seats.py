@@ -16,6 +16,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands impo
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import Text, show
 
+# What only rank 0 does anything with, so that pages leave it out of the others' commands.
+_OF_THE_HEAD = ("host", "port", "disaggregation-bootstrap-port")
+
 
 @dataclass(frozen=True)
 class Seated:
@@ -57,7 +60,7 @@ def seat(
         servers.setdefault(server.role, []).append(server)
     seated = {}
     for role, group in servers.items():
-        seated[role], doubts = _seat(role, group)
+        seated[role], doubts = _seat(role, group, placeholders)
         notes.extend(doubts)
     return seated, notes
 
@@ -73,7 +76,7 @@ def _named_host(server: _Server, placeholders: ph.Placeholders) -> Text | None:
     return part if pl.looks_like_host(placeholders.restore(part.text)) else None
 
 
-def _seat(role: str, servers: Sequence[_Server]) -> tuple[Seated, list[Note]]:
+def _seat(role: str, servers: Sequence[_Server], placeholders: ph.Placeholders) -> tuple[Seated, list[Note]]:
     notes: list[Note] = []
     nodes = _nodes(role, servers, notes)
     line = servers[0].launch.line
@@ -83,16 +86,31 @@ def _seat(role: str, servers: Sequence[_Server]) -> tuple[Seated, list[Note]]:
         hosts = "1 host" if len(servers) == 1 else f"{len(servers)} hosts"
         what = f"the {role} array has {hosts} and --nnodes is {nodes}"
         why = f"taken as {instances} {'instance' if instances == 1 else 'instances'} of {nodes} nodes"
+        over = [show((server.host,)) for server in servers[instances * nodes :] if server.host is not None]
+        why += f"; {', '.join(map(placeholders.restore, over))} of the array is left over" if over else ""
         notes.append(Note(line, what, why, "warning"))
     ordered = list(servers)
     ranks = [server.text("node-rank") for server in servers]
     if not in_arrays and len(servers) == nodes and sorted(map(str, ranks)) == [str(rank) for rank in range(nodes)]:
         ordered.sort(key=lambda server: int(server.text("node-rank") or 0))
-    kept = ordered[: instances * nodes]
+    kept = [_as_head(server, ordered[place // nodes * nodes], notes) for place, server in enumerate(ordered)]
+    kept = kept[: instances * nodes]
     members = tuple(
         pl.Member(server.launch, server.host, place // nodes, place % nodes) for place, server in enumerate(kept)
     )
     return Seated(members, tuple(server.options for server in kept), nodes), notes
+
+
+def _as_head(server: _Server, head: _Server, notes: list[Note]) -> _Server:
+    """The server with what only the first node's command says: where it listens, which is all the same for the rest."""
+    names = {option.name for option in server.options}
+    missing = [option for option in head.options if option.name in _OF_THE_HEAD and option.name not in names]
+    if not missing or server.text("node-rank") == head.text("node-rank"):
+        return server
+    shown = ", ".join(f"--{option.written}" for option in missing)
+    why = "only the first node's command has it; the plan gives it to all nodes"
+    notes.append(Note(server.launch.line, f"{shown} of node {server.text('node-rank')}", why))
+    return replace(server, options=(*server.options, *missing))
 
 
 def _nodes(role: str, servers: Sequence[_Server], notes: list[Note]) -> int:

@@ -69,8 +69,11 @@ def _variable(what: Folding, role: RoleText, name: str) -> None:
     if name.endswith("SOCKET_IFNAME") or _asks_for(what, values[0], "interface"):
         role.env[name] = "<network_interface>"
         return
-    if name in NPUS and len({what.text(value) for value in values}) > 1:
+    if name in NPUS:
         role.notes += [Note(each.line, f"export {name}", "the plan gives each server its NPUs") for each in exported]
+        return
+    if what.nodes > 1 and _is_rank(what, name):
+        role.env[name] = "<node_rank>"
         return
     if name in _ADDRESSES and not any(isinstance(part, HostOutput) for part in values[0]):
         found = url(what, role, name, values, line, _ADDRESSES[name])
@@ -84,6 +87,13 @@ def _variable(what: Folding, role: RoleText, name: str) -> None:
         raise RecipeError(line, f"{name} grows with the rank, which a profile cannot say", "Set it in the settings")
     grow(role, name, found, what)
     role.env[name] = what.places.placeholders.restore(found.text)
+
+
+def _is_rank(what: Folding, name: str) -> bool:
+    """Whether the commands take their --node-rank from this variable."""
+    words = [option.words for options in what.options for option in options if option.name == "node-rank"]
+    parts = [part for each in words if each for part in each[0].value]
+    return any(isinstance(part, Text) and part.origin is not None and part.origin.name == name for part in parts)
 
 
 def _asks_for(what: Folding, value: Value, kind: str) -> bool:

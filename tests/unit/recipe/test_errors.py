@@ -52,6 +52,9 @@ UNKNOWN = {
     "this is not understood as shell": ["echo )"],
     "is used in a form that is not understood": ['test "$A" = b'],
     "no declaration that recipes": ["declare -A MAP"],
+    "docker starts SGLang in a way that is not understood": [f'docker run image bash -c "{LAUNCH}"'],
+    "ssh starts SGLang in a way": [f"ssh node1 '{LAUNCH}'"],
+    "the command 'eval'": [f'eval "{LAUNCH}"'],
     "is an array, and an array cannot be exported": ["A=(1 2)", "export A"],
 }
 
@@ -107,6 +110,24 @@ DIFFERENT = {
 @pytest.mark.parametrize("what", DIFFERENT)
 def test_hosts_that_are_not_alike(what: str) -> None:
     assert what in error_of(block(*DIFFERENT[what]))
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ([f'eval "{LAUNCH}"'], "line 8 (Test-1B BF16 1P IN1K OUT1K 9ms): the command 'eval' is none"),
+        ([f"docker exec box {LAUNCH}"], "line 8 (Test-1B BF16 1P IN1K OUT1K 9ms): docker starts SGLang in a way"),
+        (["START=sglang.launch_server"], "line 1 (Test-1B BF16 1P IN1K OUT1K 9ms): no command of Test-1B"),
+    ],
+)
+def test_a_recipe_of_which_no_server_is_left_is_no_profile(lines: list[str], what: str) -> None:
+    assert what in error_of(block(*lines))
+
+
+@pytest.mark.parametrize("line", ["pkill -9 -f sglang.launch_server", "# python3 -m sglang.launch_server --tp 8"])
+def test_what_only_names_a_server_makes_no_recipe(line: str) -> None:
+    page = block(LAUNCH) + block(line, title="Stop")
+    assert [each.name for each in imported(page).profiles] == ["test-1b-bf16-1p-in1k-out1k-9ms"]
 
 
 def test_all_errors_come_at_once() -> None:

@@ -95,6 +95,14 @@ LAUNCH = "python3 -m sglang.launch_server --model-path /m --tp-size 2"
                 "The profile has it as it stands",
             ),
         ),
+        (
+            ["sysctl -w vm.swappiness=10", "sysctl -w vm.swappiness=0", LAUNCH],
+            (
+                8,
+                "warning",
+                "vm.swappiness 10: line 9 sets it to 0, and that counts: a host has one value for all its services",
+            ),
+        ),
         (["sysctl -w vm.drop_caches=3", LAUNCH], (8, "note", "sysctl vm.drop_caches=3: it acts once and sets nothing")),
         (
             ["echo never > /sys/kernel/mm/transparent_hugepage/enabled", LAUNCH],

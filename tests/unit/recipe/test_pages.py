@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.ascend.sglang.plugins.plugin_utils import profile as profiles
 
-from .importing import PAGES, imported, only, page, said
+from .importing import PAGES, block, imported, only, page, said
 
 NAMES = sorted(path.name for path in PAGES.iterdir() if path.suffix in (".md", ".mdx", ".txt"))
 
@@ -172,7 +172,8 @@ def test_arrays_decide_about_hosts_and_flags_about_size() -> None:
     assert profile.data["roles"]["prefill"]["args"]["nnodes"] == 2
     assert profile.data["roles"]["decode"]["args"]["nnodes"] == 1
     warnings = {text for _unused, level, text in said(profile) if level == "warning"}
-    assert "the prefill array has 3 hosts and --nnodes is 2: taken as 1 instance of 2 nodes" in warnings
+    left = "taken as 1 instance of 2 nodes; <your prefill ip3> of the array is left over"
+    assert f"the prefill array has 3 hosts and --nnodes is 2: {left}" in warnings
     assert "--node-rank 0, 1: the instances have 1 node: the ranks are 0, 0" in warnings
     assert "the title says 2P1D, the commands start 1P2D: the commands are taken" in warnings
     assert (
@@ -365,3 +366,36 @@ def test_prefill_and_decode_without_a_router_get_one() -> None:
         "port": 30000,
     }
     assert any(text.startswith("the recipe starts no router") for *_unused, text in said(profile))
+
+
+LAUNCH = "python3 -m sglang.launch_server --model-path /m"
+
+
+def test_a_variable_that_says_the_rank_is_the_rank_of_each_node() -> None:
+    node = f"{LAUNCH} --tp 32 --nnodes 2 --node-rank $NODE_RANK --dist-init-addr $MASTER_ADDR:5000"
+    data = only(block("export NODE_RANK=0", "export MASTER_ADDR=192.168.0.1", node)).data
+    assert data["roles"]["mixed"]["env"] == {"NODE_RANK": "<node_rank>", "MASTER_ADDR": "<head_address>"}
+    assert data["roles"]["mixed"]["args"]["node-rank"] == "<node_rank>"
+
+
+def test_where_the_server_listens_need_stand_with_the_first_node_only() -> None:
+    node = f"{LAUNCH} --tp 32 --nnodes 2 --dist-init-addr 192.168.0.1:5000 --node-rank"
+    fence = ["```", "", "```bash"]
+    profile = only(block(f"{node} 0 --host 0.0.0.0 --port 30000", *fence, f"{node} 1"))
+    assert profile.data["roles"]["mixed"]["args"]["port"] == 30000
+    assert topology(profile.data) == {"mixed": (1, 2)}
+    why = "only the first node's command has it; the plan gives it to all nodes"
+    assert (12, "note", f"--host, --port of node 1: {why}") in said(profile)
+
+
+@pytest.mark.parametrize("form", ["${LD_LIBRARY_PATH:-}", "${LD_LIBRARY_PATH-}", "$LD_LIBRARY_PATH"])
+def test_a_default_of_nothing_leaves_what_the_host_has(form: str) -> None:
+    data = only(block(f"export LD_LIBRARY_PATH=/x/lib:{form}", LAUNCH)).data
+    assert data["roles"]["mixed"]["env"] == {"LD_LIBRARY_PATH": "/x/lib:<env:LD_LIBRARY_PATH>"}
+
+
+def test_the_plan_gives_servers_their_npus() -> None:
+    """With devices hidden, the plan's own numbers would count from the first that is not."""
+    profile = only(block("export ASCEND_RT_VISIBLE_DEVICES=8,9,10,11", f"{LAUNCH} --tp 4"))
+    assert profile.data["roles"]["mixed"]["env"] == {}
+    assert (8, "note", "export ASCEND_RT_VISIBLE_DEVICES: the plan gives each server its NPUs") in said(profile)
