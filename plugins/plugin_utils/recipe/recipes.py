@@ -93,7 +93,7 @@ def _again(settings: Sequence[HostSetting]) -> Iterator[Note]:
         kept = last[setting.key]
         if setting.value != kept.value:
             why = (
-                f"line {kept.line} sets it to {kept.value}, and that counts: a host has one value for all its services"
+                f"line {kept.line} sets it to {kept.value}, and that counts: a host has one value for all services"
             )
             yield Note(setting.line, f"{setting.key} {setting.value}", why, "warning")
 

@@ -100,7 +100,7 @@ LAUNCH = "python3 -m sglang.launch_server --model-path /m --tp-size 2"
             (
                 8,
                 "warning",
-                "vm.swappiness 10: line 9 sets it to 0, and that counts: a host has one value for all its services",
+                "vm.swappiness 10: line 9 sets it to 0, and that counts: a host has one value for all services",
             ),
         ),
         (["sysctl -w vm.drop_caches=3", LAUNCH], (8, "note", "sysctl vm.drop_caches=3: it acts once and sets nothing")),
