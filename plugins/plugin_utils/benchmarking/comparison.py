@@ -21,7 +21,8 @@ _THROUGHPUTS = (("request", "request", "requests/s"), ("output", "output", "toke
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of both runs. ratio: after / before; better: True, False, or None where they are equal or unknown."""
+    """One figure of both runs. ratio: after / before; better: True, False, or None where that is
+    unknown or the ratio is 1.00 as it is shown."""
 
     name: str
     unit: str
@@ -92,8 +93,9 @@ def _rows(old: Result, new: Result, before: Run, after: Run) -> Iterator[Row]:
 def _row(name: str, unit: str, before: float | None, after: float | None, *, less: bool) -> Row:
     if before is None or after is None:
         return Row(name, unit, before, after, None, None)
-    better = None if after == before else (after < before) == less
-    return Row(name, unit, before, after, after / before if before else None, better)
+    ratio = after / before if before else None
+    alike = after == before if ratio is None else round(ratio, 2) == 1
+    return Row(name, unit, before, after, ratio, None if alike else (after < before) == less)
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

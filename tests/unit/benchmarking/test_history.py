@@ -132,6 +132,15 @@ def test_a_figure_that_one_has_not_is_a_gap(tmp_path):
     assert (row.before, row.ratio, row.better) == (None, None, None)
 
 
+def test_a_hair_is_neither_better_nor_worse(tmp_path):
+    found = compared(
+        tmp_path, recorded(mean_tpot_ms=100.0, mean_itl_ms=0.0), recorded(mean_tpot_ms=99.8, mean_itl_ms=1.0)
+    )
+    rows = {one.name: one for one in found.rows}
+    assert (rows["mean TPOT"].better, rows["mean TPOT"].ratio) == (None, 0.998)
+    assert (rows["mean ITL"].better, rows["mean ITL"].ratio) == (False, None)
+
+
 def test_versions_compare_with_each_other(tmp_path):
     found = compared(tmp_path, recorded(), recorded("0.5.23-sglang"), sglang_engine="0.5.23")
     assert "SGLang: 0.5.13.post1 -> 0.5.23" in found.changes
