@@ -63,6 +63,23 @@ _NO_STORE = warning(
     "Leave it out, or set --disaggregation-transfer-backend to ascend",
 )
 
+# Flags from which sizes, ranks, addresses and ports follow: under another name they would be passed over in silence.
+_COUNTED_WITH = (
+    "model-path",
+    "tp-size",
+    "pp-size",
+    "dp-size",
+    "base-gpu-id",
+    "nnodes",
+    "node-rank",
+    "dist-init-addr",
+    "host",
+    "port",
+    "disaggregation-mode",
+    "disaggregation-bootstrap-port",
+    "disaggregation-transfer-backend",
+)
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -168,6 +185,11 @@ def _launches(inputs: Inputs) -> tuple[dict[str, RoleLaunch], list[Finding]]:
         router = inputs.engines.get(profile.router_engine, ROUTER)
     except EngineError as problem:
         raise CompileError([error("engine", "sglang_engine", str(problem), "")]) from problem
+    strange = [name for name in _COUNTED_WITH if engine.flag(name) is None]
+    if strange:
+        what = f"{engine.label} has no {', '.join(f'--{name}' for name in strange)}, which a plan is counted with"
+        do = f"Stay with a version that has it ({profile.engine} has), until the collection knows the new name"
+        raise CompileError([error("engine", "sglang_engine", what, do)])
     bodies = dict(profile.roles)
     if "router" in inputs.roles:
         bodies.setdefault("router", router_service.MIXED_ROUTER)
