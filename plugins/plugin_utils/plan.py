@@ -53,8 +53,8 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.topology import Instance, Topology
 
-# An Atlas 800I A3 card carries two NPUs; "32P" on the pages counts cards.
-NPUS_PER_CARD = 2
+# An Atlas 800I A3 card carries two NPUs, an A2's one; "32P" on the pages counts cards.
+NPUS_PER_CARD = {"A2": 1, "A3": 2}
 
 _NO_STORE = warning(
     "store",
@@ -267,7 +267,7 @@ def _plan(
     plan = Plan(
         profile=profile.name,
         engine=settings.text("sglang_engine") or profile.engine,
-        cards=-(-sum(last - first + 1 for first, last in npus.values()) // NPUS_PER_CARD),
+        cards=-(-sum(last - first + 1 for first, last in npus.values()) // _npus_per_card(profile)),
         instances=instances,
         services=tuple(services),
         benchmark=None,
@@ -294,6 +294,11 @@ def _plan(
         deviations=tuple(deviations),
         findings=tuple(sorted(dict.fromkeys(found), key=lambda one: one.level != "error")),
     )
+
+
+def _npus_per_card(profile: Profile) -> int:
+    """By the page's hardware; the A3's where it names none."""
+    return NPUS_PER_CARD.get(profile.facts.get("Hardware", "").rpartition(" ")[2], NPUS_PER_CARD["A3"])
 
 
 def _allocate(

@@ -70,13 +70,22 @@ def clean(page: str) -> list[str]:
 
 
 def is_markdown(lines: Sequence[str]) -> bool:
-    """Whether the page has fenced blocks; text copied from a web site has none."""
-    return any(re.match(r"\s*(```|~~~)", line) for line in lines)
+    """Whether the page has fenced blocks or those of HTML; text copied from a web site has none."""
+    return any(_BLOCK.match(line) for line in lines)
+
+
+# The beginning of a block: fenced, in a quotation too, or HTML's.
+_BLOCK = re.compile(r"[\s>]*(```|~~~)|\s*<pre\b", re.IGNORECASE)
+# "> " of a quotation.
+_QUOTE = re.compile(r"\s*(>\s?)+")
 
 
 def markdown(lines: Sequence[str]) -> Iterator[Element]:
     """The elements of Markdown or MDX."""
-    place = 0
+    place = _front_matter_end(lines)
+    for number in range(place):
+        yield Prose(number + 1, lines[number])
+    lines = _unquoted(lines)
     while place < len(lines):
         line = lines[place]
         fence = re.match(r"(\s*)(`{3,}|~{3,})(.*)$", line)
@@ -91,6 +100,12 @@ def markdown(lines: Sequence[str]) -> Iterator[Element]:
         elif found := re.match(r"\s*<h([1-6])\b[^>]*>(.*?)</h\1>", line, re.IGNORECASE):
             yield Heading(place + 1, int(found[1]), _plain(found[2]))
             place += 1
+        elif re.match(r"\s*<pre\b", line, re.IGNORECASE):
+            code, place = _pre(lines, place)
+            yield code
+        elif underline := _underline(lines, place):
+            yield Heading(place + 1, underline, _plain(line))
+            place += 2
         elif re.match(r"\s*<table\b", line, re.IGNORECASE):
             table, place = _html_table(lines, place)
             yield table
@@ -108,6 +123,53 @@ def markdown(lines: Sequence[str]) -> Iterator[Element]:
         else:
             yield Prose(place + 1, line)
             place += 1
+
+
+def _front_matter_end(lines: Sequence[str]) -> int:
+    """The place behind the front matter; 0 without one."""
+    if not lines or lines[0].strip() != "---":
+        return 0
+    return next((place + 1 for place in range(1, len(lines)) if lines[place].strip() == "---"), 0)
+
+
+def _unquoted(lines: Sequence[str]) -> list[str]:
+    """The lines with blocks in quotations (``> ```bash``) as other blocks."""
+    found = list(lines)
+    fence: re.Match[str] | None = None
+    quoted = False
+    for place, line in enumerate(lines):
+        if fence is None:
+            fence = re.match(r"([\s>]*)(`{3,}(?!.*`)|~{3,})", line)
+            quoted = fence is not None and ">" in fence[1]
+            if quoted:
+                found[place] = _QUOTE.sub("", line, count=1)
+            continue
+        if quoted:
+            # A line without the mark ends a quotation, and the block with it.
+            found[place] = _QUOTE.sub("", line, count=1) if _QUOTE.match(line) else fence[2]
+        if re.fullmatch(rf"\s*{re.escape(fence[2][0])}{{{len(fence[2])},}}\s*", found[place]):
+            fence = None
+    return found
+
+
+def _underline(lines: Sequence[str], place: int) -> int:
+    """The level of a heading that is underlined with === or ---; 0 where the line is none."""
+    line = lines[place]
+    after = lines[place + 1] if place + 1 < len(lines) else ""
+    found = re.fullmatch(r" {0,3}(={3,}|-{3,})\s*", after)
+    alone = place == 0 or not lines[place - 1].strip()
+    if not found or not alone or not re.match(r" {0,3}\w", line) or "|" in line:
+        return 0
+    return 1 if found[1][0] == "=" else 2
+
+
+def _pre(lines: Sequence[str], start: int) -> tuple[Code, int]:
+    """A block of HTML: its text without tags and entities."""
+    end = next((place for place in range(start, len(lines)) if "</pre" in lines[place].lower()), len(lines) - 1)
+    text = "\n".join(lines[start : end + 1])
+    body = re.sub(r"</pre\b.*", "", re.sub(r"^\s*<pre\b[^>]*>", "", text, flags=re.IGNORECASE), flags=re.DOTALL)
+    plain = html.unescape(re.sub(r"</?(code|span|div|br|a|b|i|em|strong)\b[^<>]*>", "", body, flags=re.IGNORECASE))
+    return Code(start + 1, plain), end + 1
 
 
 def _fenced(lines: Sequence[str], start: int, fence: re.Match[str]) -> tuple[Code, int]:

@@ -33,7 +33,8 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.titles import
 
 # The order of the roles in a profile.
 _ROLES = ("prefill", "decode", "mixed")
-_NPUS_OF_A_CARD = 2
+# Of the Atlas 800I servers; the pages are about the A3 where they do not say.
+_NPUS_OF_A_CARD = {"A2": 1, "A3": 2}
 _CARDS_OF_A_NODE = 8
 # sglang-router's own default.
 _ROUTER_PORT = 30000
@@ -92,9 +93,7 @@ def _again(settings: Sequence[HostSetting]) -> Iterator[Note]:
     for setting in settings:
         kept = last[setting.key]
         if setting.value != kept.value:
-            why = (
-                f"line {kept.line} sets it to {kept.value}, and that counts: a host has one value for all services"
-            )
+            why = f"line {kept.line} sets it to {kept.value}, and that counts: a host has one value for all services"
             yield Note(setting.line, f"{setting.key} {setting.value}", why, "warning")
 
 
@@ -204,7 +203,8 @@ def _doubts(text: RecipeText, seated: Mapping[str, Seated]) -> list[Note]:
             instances * _npus(seats)
             for seats, (_role, instances, _size) in zip(seated.values(), topology(seated), strict=True)
         )
-        if int(cards) not in (nodes * _CARDS_OF_A_NODE, npus // _NPUS_OF_A_CARD):
+        of_a_card = _NPUS_OF_A_CARD.get(text.facts.get("Hardware", "").rpartition(" ")[2].upper(), 2)
+        if int(cards) not in (nodes * _CARDS_OF_A_NODE, npus // of_a_card):
             on = "1 node" if nodes == 1 else f"{nodes} nodes"
             what = f"the facts say {cards} cards, the commands use {npus} NPUs on {on}"
             notes.append(Note(text.line, what, "the commands are taken", "warning"))
@@ -240,7 +240,7 @@ def _profile(
     if "router" in folded:
         roles["router"] = {"module": ROUTER, **_body(folded["router"])}
     return {
-        "name": slug(text.title),
+        "name": slug(text.title) or "recipe",
         "title": text.title,
         "engine": engine.version,
         **({"router_engine": router_engine.version} if "router" in folded else {}),

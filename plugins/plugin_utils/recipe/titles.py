@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _PART = r"(prefill|decode|router|mixed|mini-?lb|proxy|gateway|load balancer|server|service|client|node|host|instance)s?"
 # Headings inside a recipe, in any case.
@@ -48,8 +49,9 @@ def qualified(title: str, page_title: str | None) -> str:
 
 
 def slug(title: str) -> str:
-    """A title as a profile's name: lower case, words joined by dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    """A title as a profile's name: lower case, words joined by dashes; empty where no letter of it is a Latin one."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
 
 
 def same_anchor(anchor: str, title: str) -> bool:

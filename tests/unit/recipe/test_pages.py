@@ -399,3 +399,41 @@ def test_the_plan_gives_servers_their_npus() -> None:
     profile = only(block("export ASCEND_RT_VISIBLE_DEVICES=8,9,10,11", f"{LAUNCH} --tp 4"))
     assert profile.data["roles"]["mixed"]["env"] == {}
     assert (8, "note", "export ASCEND_RT_VISIBLE_DEVICES: the plan gives each server its NPUs") in said(profile)
+
+
+START = f"{LAUNCH} --tp-size 8"
+FORMS = {
+    "in a quotation": f"> ```bash\n> export A=1\n> {START} \\\n>   --port 1\n> ```\n",
+    "in a quotation without a blank": f">```bash\n>export A=1\n>{START} --port 1\n>```\n",
+    "in a quotation that ends": f"> ```bash\n> export A=1\n> {START} --port 1\n\nMore.\n",
+    "HTML": f'<pre><code class="x">export A=1\n{START} &#45;-port 1 &amp;&amp; true\n</code></pre>\n',
+    "HTML with colours": f"<pre>\n<span class=k>export</span> A=1\n<div>{START} --port 1</div></pre>\n",
+    "a list": f"1. Start it\n\n   ```bash\n   export A=1\n   {START} \\\n     --port 1\n   ```\n",
+    "tildes around backticks": f"~~~bash\nexport A=1\n# ```\n{START} --port 1\n~~~\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("title", ["## {}\n\n", "{}\n-----\n\n", "Pages\n=====\n\n{}\n---\n\n", "<h2>{}</h2>\n\n"])
+def test_blocks_and_titles_in_every_form_that_markdown_has(form: str, title: str) -> None:
+    text = "---\ntitle: Front matter\n---\n\n" + title.format("Mist-7B W8A8 4P") + FORMS[form]
+    profile = only(text)
+    assert profile.title == "Mist-7B W8A8 4P"
+    mixed = profile.data["roles"]["mixed"]
+    assert mixed["env"] == {"A": "1"}
+    assert mixed["args"] == {"model-path": "<model_path>", "tp-size": 8, "port": 1}
+
+
+@pytest.mark.parametrize(
+    ("title", "name"), [("Ünï-7B «8P»", "uni-7b-8p"), ("DeepSeek-R1 低时延", "deepseek-r1"), ("模型部署", "recipe")]
+)
+def test_a_title_in_any_script_names_a_profile(title: str, name: str) -> None:
+    assert only(f"## {title}\n\n```bash\n{START}\n```\n").name == name
+
+
+@pytest.mark.parametrize(("hardware", "fits"), [("A2", True), ("A3", False)])
+def test_a_card_of_an_a2_is_one_npu(hardware: str, fits: bool) -> None:
+    facts = f"- Model: Mist\n- Hardware: Atlas 800I {hardware}\n- Cards: 4\n\n"
+    profile = only(f"## Mist-7B 4P\n\n{facts}```bash\n{LAUNCH} --tp-size 4\n```\n")
+    doubts = [text for _line, level, text in said(profile) if level == "warning"]
+    assert (doubts == []) == fits
