@@ -118,6 +118,8 @@ class ActionModule(ActionBase):
                 self._unit("absent")
 
     def _watch(self, args: dict[str, Any]) -> dict[str, Any]:
+        # Said now: of an interrupted run Ansible shows nothing any more that its workers say.
+        Display().display(f"{self._host}: the benchmark has started; interrupting the playbook ends it there, too")
         progress = running.Progress()
         while True:
             look = self._look()

@@ -36,7 +36,7 @@ class Bench:
     def __init__(self) -> None:
         self.hosts = {name: LabHost(name, f"benchmark-{name}", number) for name, number in NUMBERS.items()}
         # Texts for the dataset `random`, which would come from a hub.
-        turns = [{"from": "human", "value": f"What is the number after {number}?"} for number in range(200)]
+        turns = [{"from": "human", "value": f"What is the number after {number}?"} for number in range(500)]
         texts = json.dumps([{"conversations": [turn, {"from": "gpt", "value": "Another number."}]} for turn in turns])
         for name in ("r1", "b1"):
             self.hosts[name].run("cat >/root/conversations.json", texts)

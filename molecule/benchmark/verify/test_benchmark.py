@@ -165,6 +165,16 @@ def test_what_cannot_be_measured_is_refused_in_words_before_anything_runs(bench,
     assert bench.begun() == before
 
 
+def test_a_cluster_that_is_not_the_plans_is_not_measured(bench):
+    before = bench.begun()
+    changed = {"enable-metrics": True, "max-running-requests": 7}
+    status, output = bench.run("-e", json.dumps({"sglang_decode_args": changed}))
+    assert status != 0
+    assert "The cluster is not ready, or not as planned" in output
+    assert "TASK [ascend.sglang.benchmark : Measure]" not in output
+    assert bench.begun() == before
+
+
 def test_a_service_that_breaks_meanwhile_turns_the_verdict(bench):
     bench.knobs(token_seconds=STEADY)
     running = bench.start(*args(**LONG))
@@ -218,11 +228,17 @@ def test_a_slow_service_turns_it_too_and_says_beside_what(bench):
 def test_an_interrupted_one_ends_on_its_host(bench, number):
     before = bench.begun()
     bench.knobs(token_seconds=STEADY)
-    running = bench.start(*args(**LONG), playbook=MEASURE)
+    # Minutes, of which it is given a few seconds.
+    running = bench.start(*args(**{**LONG, "num-prompts": 500}), playbook=MEASURE)
     bench.wait_answered(1)
+    # Two would measure each other. The second leaves the first alone.
+    status, output = bench.run(*args(**RANDOM, **{"num-prompts": 1}), playbook=MEASURE)
+    assert status != 0
+    assert "a benchmark runs on this host already (sglang-benchmark.service, since " in output
+    assert bench.left() != ENDED
     os.killpg(running.pid, number)
     output = bench.rest(running)
-    assert "the benchmark is preparing; interrupting the playbook ends it" in output
+    assert "r1: the benchmark has started; interrupting the playbook ends it there, too" in output
     assert running.returncode != 0
     assert "Traceback" not in output
     # Where the interruption does not get through it ends by itself after a minute.

@@ -53,10 +53,7 @@ class Progress:
         self._phase, self._told, self._done = phase, now, done
         if phase == "measuring" and total:
             return f"{done} of {total} requests answered"
-        if not first or phase == "ended":
-            return ""
-        # When it is interrupted Ansible shows nothing of what its workers say any more.
-        return f"the benchmark is {phase}" + ("; interrupting the playbook ends it" if phase == "preparing" else "")
+        return f"the benchmark is {phase}" if first and phase != "ended" else ""
 
 
 def problem(ended: Mapping[str, Any], found: Mapping[str, Any], limit: float) -> str:

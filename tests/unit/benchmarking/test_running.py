@@ -29,7 +29,7 @@ def test_each_phase_is_said_once_and_progress_from_time_to_time():
         )
     ]
     assert told == [
-        "the benchmark is preparing; interrupting the playbook ends it",
+        "the benchmark is preparing",
         "",
         "the benchmark is warming up",
         "0 of 100 requests answered",
