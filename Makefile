@@ -21,7 +21,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export LC_ALL := C.UTF-8
 
-.PHONY: help setup hosts demo demo-down test test-long lint sanity importer unit cores installed molecule deployments scale benchmark long molecule-long browser settings clean
+.PHONY: help setup hosts real-engine demo demo-down test test-long test-real lint sanity importer unit cores installed molecule deployments scale benchmark long molecule-long browser settings clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
@@ -36,8 +36,11 @@ hosts: setup ## make what the test hosts share: Debian packages, base image, rou
 	@tools/install-packages systemd-container mmdebstrap iproute2 openssh-client util-linux
 	@$(LABHOSTS) image
 
-demo: hosts ## boot five test hosts, deploy DeepSeek-R1 2P1D on them, ask it something, leave it up
-	@tools/demo up
+real-engine: hosts ## install the real SGLang for test hosts' CPUs, once: 3 GB
+	@$(LABHOSTS) image --real
+
+demo: $(if $(filter real,$(ENGINE)),real-engine,hosts) ## boot test hosts, deploy DeepSeek-R1 2P1D, ask it something, leave it up; ENGINE=real: the real SGLang, a tiny 1P1D
+	@ENGINE=$(ENGINE) tools/demo up
 
 demo-down: ## destroy the demo and all that the test hosts keep on this machine
 	@tools/demo down
@@ -47,6 +50,9 @@ test: setup ## all that CI runs
 
 test-long: setup ## what takes longer; CI runs it too
 	@tools/stages long molecule-long browser
+
+test-real: real-engine ## the real SGLang on test hosts; CI runs it where REAL_ENGINE=1
+	tools/as-found pytest tests/real
 
 lint: setup ## ruff, mypy, shellcheck, yamllint, ansible-lint
 	ruff check .

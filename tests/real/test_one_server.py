@@ -12,6 +12,7 @@ import pytest
 from real.cluster import MIXED, PROMPTS, TOKENS, within
 
 UNIT = "sglang-mixed"
+READY = "The server is fired up and ready to roll!"
 GROUP = f"cat /sys/fs/cgroup/system.slice/{UNIT}.service/cgroup.procs 2>/dev/null | wc -l"
 ENDED = f"systemctl show --value --property=ActiveState,Result {UNIT}"
 
@@ -70,16 +71,17 @@ def test_a_stop_ends_at_once_and_as_a_success(cluster, measured):
 
 def test_a_stop_is_bounded_when_the_drain_hangs(cluster, expected, measured):
     """A request that the tokenizer refuses is one that this engine waits for for ever."""
-    assert cluster.deploy().count("changed") == 1
+    cluster.deploy()
     assert cluster.answers() == expected
     assert post(cluster, "/generate", {"text": "q" * 5000, "sampling_params": {"max_new_tokens": 1}}) == "400"
     seconds = stopped(cluster)
     measured(f"stop.yml while the drain hangs, with a limit of 15 s: {seconds} s")
-    assert 15 <= seconds < 45
+    assert 15 <= seconds < 60
     assert "remaining_rids" in cluster["h1"].run(f"journalctl --no-pager --unit={UNIT} --lines=40")
 
 
 def test_a_port_that_is_taken_is_seen_before_anything_is_started(cluster):
+    cluster["h1"].run(f"systemctl stop {UNIT}", limit=90)
     cluster["h1"].run(f"systemd-run --unit=notes python3 -m http.server --bind {cluster['h1'].data} 8000")
     within(10, lambda: "8000" not in cluster["h1"].run("ss -Htln sport = :8000") and "the listener is not there")
     cluster.run("deploy").refused().said("port-busy", "8000", "notes")
@@ -89,17 +91,24 @@ def test_a_port_that_is_taken_is_seen_before_anything_is_started(cluster):
 
 def test_another_servers_readiness_is_not_its_own(cluster, measured):
     """It warms up against whoever has its port, says that it is ready, and dies."""
+    cluster["h1"].run(f"systemctl stop {UNIT}", limit=90)
     launch = f"/etc/ascend-sglang/{UNIT}/launch.sh"
     cluster["h1"].run(f"systemd-run --unit=other --property=SuccessExitStatus=SIGKILL {launch}")
     url = cluster.plan["entrances"][0]["url"]
     healthy = f"curl --noproxy '*' -s -m 3 -o /dev/null -w '%{{http_code}}' {url}/health || true"
     within(120, lambda: cluster["h1"].run(healthy) != "200" and "the other server does not come up")
+    # Whatever is left out: nothing is started beside it.
     run = cluster.run("deploy", sglang_preflight_skip=["port-busy"]).refused()
-    run.said(f"{UNIT} on h1 died", "address already in use")
-    log = cluster["h1"].run(f"journalctl --no-pager --output=cat --unit={UNIT} --lines=400")
-    assert "The server is fired up and ready to roll!" in log
-    assert not cluster.status()["ready"]
-    cluster["h1"].run("systemctl stop other")
+    run.said("needs port 8000 (http), which is held by", "unit other")
+    # As if both had been started at the same time.
+    cluster["h1"].run(f"systemctl start {UNIT}")
+    lines = f"journalctl --no-pager --output=cat --unit={UNIT} --since=-5min"
+    seconds = within(120, lambda: READY not in cluster["h1"].run(lines) and "it does not say that it is ready", 0.2)
+    measured(f"a server whose port is taken says after {seconds} s that it is ready")
+    told = cluster.status()
+    assert not told["ready"]
+    assert cluster.state(told, "h1", "mixed").startswith("port 8000 is held by ")
+    cluster["h1"].run(f"systemctl stop {UNIT} other")
 
 
 def test_it_serves_again_when_the_port_is_free(cluster, expected):

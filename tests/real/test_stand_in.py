@@ -1,0 +1,135 @@
+# Copyright: (c) 2026, ascend.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stand-in beside the real engine: deployed by the same playbooks, asked the same things, broken in the same ways.
+
+What is compared is listed in tests/stand_in/engine/COMPARED.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from ansible_collections.ascend.sglang.plugins.module_utils import engine_log
+from on_hosts import hosts
+from real.cluster import MIXED, R1, REAL, Cluster
+
+COMPARE = (REAL / "compare.py").read_text()
+NUMBERS = {"h1": 67, "h2": 68}
+# Names, and values of /server_info, that a stand-in of another version would have, too.
+KNOBS = {"load_seconds": 0.5, "start_seconds": 0, "graph_seconds": 0, "warmup_seconds": 0.2}
+
+
+def on_stand_in(shape):
+    """The same, on hosts whose own Python has the stand-in."""
+    return replace(shape, settings={**shape.settings, "sglang_python": "python3"})
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Hosts with the stand-in and the same model."""
+    with hosts.booted("real-stand-in", NUMBERS, KNOBS) as booted:
+        for host in booted.values():
+            host.run("cat >/run/model.py && python3 /run/model.py /models/tiny", (REAL / "model.py").read_text())
+        yield Cluster(booted, tmp_path_factory.mktemp("stand-in"))
+
+
+@pytest.fixture(scope="module")
+def mixed(cluster, stand_in):
+    """Both, as one server."""
+    cluster.deploy(MIXED)
+    stand_in.deploy(on_stand_in(MIXED))
+    return cluster, stand_in
+
+
+@pytest.fixture(scope="module")
+def pd(cluster, stand_in):
+    """Both, as prefill and decode, over the store."""
+    cluster.deploy(R1)
+    stand_in.deploy(on_stand_in(R1))
+    return cluster, stand_in
+
+
+def shapes(one: Cluster, host: str, url: str) -> dict[str, object]:
+    one[host].run("cat >/run/compare.py", COMPARE)
+    return json.loads(one[host].run(f"python3 /run/compare.py {url}", limit=300))
+
+
+def alike(real: dict[str, object], other: dict[str, object]) -> None:
+    """AssertionError that shows each request whose answers differ."""
+    differ = {name: (real[name], other[name]) for name in real if real[name] != other[name]}
+    text = "\n".join(f"{name}\n  real     {a}\n  stand-in {b}" for name, (a, b) in differ.items())
+    assert not differ, f"{len(differ)} of {len(real)} answers differ:\n{text}"
+
+
+def test_the_answers_of_one_server(mixed):
+    url = mixed[0].plan["entrances"][0]["url"]
+    alike(*(shapes(one, "h1", url.replace(mixed[0]["h1"].data, one["h1"].data)) for one in mixed))
+
+
+@pytest.mark.parametrize("role", ["prefill", "decode", "router"])
+def test_the_answers_of_prefill_decode_and_router(pd, role):
+    found = []
+    for one in pd:
+        (service,) = [each for each in one.services if each["role"] == role]
+        found.append(shapes(one, service["host"], service["url"]))
+    alike(*found)
+
+
+def phases(one: Cluster, host: str, unit: str) -> list[str]:
+    """What waiting for it would have shown, from the log of its last start."""
+    log = one[host].run(f"journalctl --no-pager --output=cat --all --unit={unit}")
+    lines = engine_log.lines_of(log)
+    begin = max(number for number, line in enumerate(lines) if line.startswith("Started "))
+    told = [engine_log.phase(lines[begin : end + 1]) for end in range(begin, len(lines))]
+    return [phase for number, phase in enumerate(told) if number == 0 or phase != told[number - 1]]
+
+
+def coarse(found: list[str]) -> list[str]:
+    """Without the counts, each once."""
+    return list(dict.fromkeys(re.sub(r" \d+/\d+.*", "", phase) for phase in found))
+
+
+def test_the_phases_of_a_start(mixed):
+    assert coarse(phases(mixed[0], "h1", "sglang-mixed")) == coarse(phases(mixed[1], "h1", "sglang-mixed"))
+
+
+@pytest.mark.parametrize(("host", "role"), [("h1", "prefill"), ("h2", "decode")])
+def test_the_phases_of_a_start_in_pd(pd, host, role):
+    assert coarse(phases(pd[0], host, f"sglang-{role}")) == coarse(phases(pd[1], host, f"sglang-{role}"))
+
+
+END = "systemctl show --property=ExecMainCode,ExecMainStatus,Result"
+LAUNCH = "/etc/ascend-sglang/sglang-mixed/launch.sh"
+
+
+def ended(one: Cluster, edit: str) -> tuple[str, str]:
+    """How a start with an edited launch.sh ends, and the cause that the collection finds in its log."""
+    host = one["h1"]
+    host.run(f"systemctl stop sglang-mixed; sed '{edit}' {LAUNCH} >/run/other.sh; chmod 755 /run/other.sh", limit=90)
+    host.run("systemctl reset-failed other 2>/dev/null || true")
+    host.run("systemd-run --quiet --unit=other --property=RemainAfterExit=yes --wait /run/other.sh || true", limit=150)
+    state = host.run(f"{END} other 2>/dev/null")
+    lines = engine_log.lines_of(host.run("journalctl --no-pager --output=cat --unit=other --lines=400"))
+    status = re.search(r"ExecMainStatus=(\d+)", state)
+    cause = engine_log.cause(lines, int(status[1]) if status else None)
+    host.run("systemctl stop other; systemctl reset-failed other 2>/dev/null || true")
+    return " ".join(sorted(state.split())), re.sub(r"line \d+|/\S+", "…", cause)
+
+
+@pytest.mark.parametrize(
+    ("what", "edit"),
+    [
+        ("an unknown flag", "s,--device cpu,--no-such-flag 1,"),
+        ("a value of the wrong type", "s,--mem-fraction-static 0.05,--mem-fraction-static much,"),
+        ("a model that is not there", "s,/models/tiny,/models/none,"),
+        ("an interface that is not there", "s,GLOO_SOCKET_IFNAME=eth1,GLOO_SOCKET_IFNAME=nope0,"),
+    ],
+)
+def test_a_start_that_fails(mixed, what, edit):
+    real, other = (ended(one, edit) for one in mixed)
+    assert real == other
