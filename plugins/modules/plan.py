@@ -31,7 +31,7 @@ options:
     type: path
   write:
     description:
-      - V(false) leaves the writing to a later task, M(ascend.sglang.preflight), unless the play ends here: a plan with
+      - V(false) leaves the writing to a later task, M(ascend.sglang.preflight), unless the play ends here. A plan with
         errors is written, and where nothing can be compiled, an earlier one in O(dest) is set aside.
     type: bool
     default: true
