@@ -16,11 +16,11 @@ from ansible_collections.ascend.sglang.plugins.action.plan import Answers, addre
 from ansible_collections.ascend.sglang.plugins.plugin_utils import registered
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.settled import unsettled
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import OF_A_PLAN
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import parsers, registry, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
-from ansible_collections.ascend.sglang.plugins.plugin_utils.settled import unsettled
 
 _REPORT = "preflight.json"
 

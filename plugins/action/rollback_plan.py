@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollback import change_to_undo, lines
 from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
-from ansible_collections.ascend.sglang.plugins.plugin_utils.rollback import change_to_undo, lines
 
 
 class ActionModule(ActionBase):

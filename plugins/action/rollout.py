@@ -9,17 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.ascend.sglang.plugins.plugin_utils import on_disk
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
-from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
-from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import (
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import (
     beyond_limit,
     lines,
     restarts,
     whole,
 )
-from ansible_collections.ascend.sglang.plugins.plugin_utils.rollback import services_after
-from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollback import services_after
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollout import (
     Running,
     announce,
     as_dicts,
@@ -28,6 +27,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
     waves,
     workers,
 )
+from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.ascend.sglang.plugins.plugin_utils import on_disk
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.status import Told, page, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import write_plan
-from ansible_collections.ascend.sglang.plugins.plugin_utils.status import Told, page, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 

@@ -14,7 +14,7 @@ from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.ascend.sglang.plugins.plugin_utils import waiting
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import waiting
 
 _OUT_OF_REACH_SECONDS = 60.0
 """How long a host may be out of reach while it loads: a short cut of the network ends no wait of half an hour."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.plugin_utils import on_disk
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError
-from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import restarts
-from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import restarts
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollout import (
     SECRETS_CHANGE,
     Running,
     Wave,
@@ -21,8 +21,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import (
     waves,
     workers,
 )
-
-from .cluster import planned
+from unit.compiler.cluster import planned
 
 R1 = "deepseek-r1-w8a8-2p1d"
 FOUR = "deepseek-r1-w4a8-1p1d-16p-in3k5-out1k5-41ms"

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.plugin_utils.status import Report, Told, page, report, when
-
-from .cluster import planned
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.status import Report, Told, page, report, when
+from unit.compiler.cluster import planned
 
 FOUR = "deepseek-r1-w4a8-1p1d-16p-in3k5-out1k5-41ms"
 TWO = {"sglang_instances": {"prefill": 2, "decode": 2}, "sglang_router_args": {"mini-lb": False}}

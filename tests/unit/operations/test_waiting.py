@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.ascend.sglang.plugins.action import wait_ready
-from ansible_collections.ascend.sglang.plugins.plugin_utils import waiting
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import waiting
 
 
 def status(phase: str = "loading", **values: Any) -> dict[str, Any]:

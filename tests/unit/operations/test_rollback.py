@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError
-from ansible_collections.ascend.sglang.plugins.plugin_utils.rollback import change_to_undo, lines, services_after
-from ansible_collections.ascend.sglang.plugins.plugin_utils.rollout import change_of
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollback import (
+    change_to_undo,
+    lines,
+    services_after,
+)
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollout import change_of
 
 
 def entry(change: str, at: str, exists: bool = True) -> dict[str, Any]:

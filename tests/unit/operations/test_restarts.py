@@ -8,9 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.plugin_utils.restarts import beyond_limit, halts, lines, restarts, whole
-
-from .cluster import planned
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import (
+    beyond_limit,
+    halts,
+    lines,
+    restarts,
+    whole,
+)
+from unit.compiler.cluster import planned
 
 R1 = "deepseek-r1-w8a8-2p1d"
 TWO = "kimi-k2-6-w4a8-16p"

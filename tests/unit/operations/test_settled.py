@@ -18,10 +18,9 @@ from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Guard, Observed
 from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitState
 from ansible_collections.ascend.sglang.plugins.module_utils.unit_file import UnitOptions, facts
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.settled import unsettled
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import by_host
-from ansible_collections.ascend.sglang.plugins.plugin_utils.settled import unsettled
-
-from .cluster import plan_of
+from unit.compiler.cluster import plan_of
 
 LAYOUT = Layout()
 PYTHON = "/usr/bin/python3"
