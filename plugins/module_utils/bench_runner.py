@@ -147,7 +147,9 @@ def main() -> None:
         status = run(job)
     except StopAskedError:
         status = {"reason": "stopped", "status": 143, "began": time.time(), "seconds": 0.0, "problem": ""}
-    print(_TOLD[status["reason"]], flush=True)
+    # Into the journal of the unit.
+    sys.stdout.write(_TOLD[status["reason"]] + "\n")
+    sys.stdout.flush()
     if status["reason"] == "unattended":
         # Nobody will come for it.
         shutil.rmtree(job.directory, ignore_errors=True)

@@ -138,9 +138,10 @@ def _amounts(args: Mapping[str, Any]) -> Iterator[Finding]:
         except (TypeError, ValueError):
             # That it is no number is said elsewhere.
             continue
-        if not amount > 0:
-            what = f"with --{name} {args[name]} nothing is measured"
-            yield error("benchmark-load", f"sglang_benchmark_args.{name}", what, "Give it a number above 0, or null")
+        if amount > 0:
+            continue
+        what = f"with --{name} {args[name]} nothing is measured"
+        yield error("benchmark-load", f"sglang_benchmark_args.{name}", what, "Give it a number above 0, or null")
 
 
 def _renamed(services: Sequence[Service]) -> bool:

@@ -102,7 +102,7 @@ class Bench:
     @contextlib.contextmanager
     def watched(self, host: str = "d1") -> Iterator[list[dict[str, float]]]:
         """Samples of what the server on a host says of itself, for the time of the block."""
-        server = next(one for one in json.loads(PLAN.read_text())["services"] if one["host"] == host)
+        (server,) = [one for one in json.loads(PLAN.read_text())["services"] if one["host"] == host]
         code = f"python3 -c {_quoted(SAMPLER.read_text())}"
         running = subprocess.Popen(self.hosts[host].ssh(code), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert running.stdin is not None
