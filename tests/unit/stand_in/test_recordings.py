@@ -93,7 +93,7 @@ def server_of(module_launcher):
             else:
                 key = ("--api-key", "secret") if group == "apikey" else ()
                 version = "0.5.23" if "0.5.23" in group else "0.5.13.post1"
-                words = ("--served-model-name", "tiny", *key)
+                words = ("--served-model-name", "tiny", "--enable-metrics", *key)
                 started[group] = module_launcher.serve(*words, version=version).wait_ready()
         return started[group]
 
@@ -161,3 +161,25 @@ def test_metrics_are_a_selection_of_the_recorded_ones(server_of, mode):
         labels = re.findall(r'(\w+)="', sample[1])
         assert sorted(labels) == recorded[name]["labels"] or not recorded[name]["labels"]
         assert f'engine_type="{mode}"' in sample[1] or "http_" in name
+
+
+TIMES = {
+    "queue_time", "request_received_ts", "api_server_dispatch_finish_ts", "request_finished_ts", "decode_throughput",
+}  # fmt: skip
+
+
+def test_times_are_told_where_metrics_are_kept_only(module_launcher):
+    """The recordings are of servers that keep them."""
+    server = module_launcher.serve().wait_ready()
+    body = {"text": "hello", "sampling_params": {"max_new_tokens": 3}}
+    _status, _headers, answer = server.ask("/generate", body)
+    assert not TIMES & answer["meta_info"].keys()
+    assert answer["meta_info"]["response_sent_to_client_ts"] > 0
+    told = [event["meta_info"] for event in server.events("/generate", {**body, "stream": True})]
+    assert ["response_sent_to_client_ts" in one for one in told] == [True, False, False]
+    assert not TIMES & told[-1].keys()
+
+
+def test_a_server_without_a_name_shows_its_models_path(module_launcher):
+    _status, _headers, info = module_launcher.serve().wait_ready().ask("/server_info")
+    assert info["served_model_name"] == info["model_path"]

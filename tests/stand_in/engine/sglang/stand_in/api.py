@@ -252,7 +252,8 @@ def shown_args(settings):
         shown["load_balance_method"] = "follow_bootstrap_room"
     elif shown.get("load_balance_method") == "auto":
         shown["load_balance_method"] = "round_robin"
-    shown["tokenizer_path"] = shown["tokenizer_path"] or shown["model_path"]
+    for name in ("tokenizer_path", "served_model_name"):
+        shown[name] = shown[name] or shown["model_path"]
     return shown
 
 

@@ -207,6 +207,8 @@ class Native(Endpoint):
         settings, now = self.engine.settings, time.time()
         # A request that was refused never saw a scheduler, which is what most of the figures come from.
         refused = reason is not None and "status_code" in reason
+        # Times are told where metrics are kept.
+        timed = settings.args["enable_metrics"] and not refused
         version = settings.args["weight_version"]
         meta = {
             "id": job.rid,
@@ -215,7 +217,7 @@ class Native(Endpoint):
             "weight_version": version,
             "num_retractions": 0,
         }
-        if not refused:
+        if timed:
             if settings.is_newer:
                 meta.update(storage_prefetch_wait=0.0, storage_staging_wait=0.0)
                 meta.update(forward_entry_time=job.received, prefill_finished_time=now)
@@ -231,13 +233,13 @@ class Native(Endpoint):
         if reason:
             elapsed = max(now - job.received, 1e-6)
             meta["e2e_latency"] = elapsed
-            if not refused:
+            if timed:
                 meta["request_received_ts"] = job.received
                 if settings.is_newer:
                     meta["first_token_latency"] = elapsed
                 meta.update(api_server_dispatch_finish_ts=job.received, request_finished_ts=now)
                 meta["decode_throughput"] = len(ids) / elapsed
-        if not streamed or reason or first:
+        if not streamed or first or (reason and (timed or refused)):
             meta["response_sent_to_client_ts"] = now
         text = "" if settings.mode == "prefill" else answers.text_of(ids)
         return {"text": text, "output_ids": list(ids), "meta_info": meta}
