@@ -66,7 +66,7 @@ Element = Heading | Code | Table | Prose
 def clean(page: str) -> list[str]:
     """The lines of a page without what browsers and editors add to them."""
     text = page.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    return re.sub("[\u200b\u200c\u200d\u2060]", "", text).replace("\u00a0", " ").split("\n")
+    return re.sub("[\u200b\u200c\u200d\u2060\0-\b\v\f\x0e-\x1f]", "", text).replace("\u00a0", " ").split("\n")
 
 
 def is_markdown(lines: Sequence[str]) -> bool:

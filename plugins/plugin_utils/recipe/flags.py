@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.check import check
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import placeholders as ph
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import places as pl
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.folding import (
@@ -29,6 +30,11 @@ BOOTSTRAP = "disaggregation-bootstrap-port"
 def flags(what: Folding, role: RoleText) -> None:
     """The arguments, in the page's order."""
     by_name = [{option.name: option for option in options} for options in what.options]
+    for name in NPUS:
+        having = [options for options in by_name if name in options]
+        for options in having if len(having) < len(by_name) else ():
+            option = options.pop(name)
+            role.notes.append(Note(option.line, f"--{option.written}", "the plan gives each server its NPUs"))
     for name in same_names(what, "flag", [list(options) for options in by_name]):
         _flag(what, role, name, [options[name] for options in by_name])
 
@@ -54,9 +60,20 @@ def _flag(what: Folding, role: RoleText, name: str, options: Sequence[Option]) -
         return
     else:
         value = _plain(what, role, name, options, page)
+        role.notes.extend(_refused(what, name, value, first))
     role.args[name] = value
     if page:
         role.page[name] = page
+
+
+def _refused(what: Folding, name: str, value: Any, option: Option) -> Iterator[Note]:
+    """A value that the version's parser does not take: a page may be wrong, or of another version."""
+    if what.engine is None or what.engine.flag(name) is None or "<" in str(value):
+        return
+    for problem in check(what.engine, {name: value}, where=what.role, role=what.role):
+        if problem.level == "error":
+            shown = f"--{option.written} {' '.join(what.text(word.value) for word in option.words)}".strip()
+            yield Note(option.line, shown, f"{problem.what}. The profile has it as it stands", "warning")
 
 
 def _plain(what: Folding, role: RoleText, name: str, options: Sequence[Option], page: dict[str, Any]) -> Any:

@@ -18,6 +18,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.commands impo
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.notes import Note, RecipeError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import Text, Word
 
+# What a word processor makes of quotation marks.
+_TYPOGRAPHIC = "\u201c\u201d\u201e\u2018\u2019\u201a"
+
 
 @dataclass(frozen=True)
 class Option:
@@ -103,6 +106,10 @@ def _option(
         why = "a blank stands behind the equals sign; it is taken for the flag's value"
         notes = (*notes, Note(flag.line, f"--{written}= {shown}", why, "warning"))
         words = words[1:]
+    if any(mark in word.text for word in words for mark in _TYPOGRAPHIC):
+        shown = " ".join(word.text for word in words)
+        why = "these quotation marks are none to a shell: they are part of the value"
+        notes = (*notes, Note(flag.line, f"--{written} {shown}", why, "warning"))
     torn = _torn(launch, words)
     if torn is None:
         _check_count(engine, name, written, words, flag.line)

@@ -22,6 +22,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.values import
     Value,
     Word,
     joined,
+    known,
     named,
     show,
     value,
@@ -201,8 +202,13 @@ class Scope:
                 return self.expansion(piece, line)
 
     def expansion(self, piece: sh.Expansion, line: int) -> Value:
-        if piece.operator == "count":
+        if piece.operator == "count" and piece.index in ("@", "*"):
             return value(str(len(self.many(piece, line))))
+        if piece.operator == "count":
+            text = self.element(piece.name, piece.index, line) if piece.index else self.read(piece.name, line)
+            if not known(text):
+                raise RecipeError(line, f"how long ${piece.name} is depends on the host", "Write the number instead")
+            return value(str(len(show(text))))
         if piece.operator in ("default", "other-value"):
             return self.conditional(piece, line)
         if piece.index is not None:

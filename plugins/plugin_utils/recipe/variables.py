@@ -57,7 +57,13 @@ def surroundings(what: Folding, role: RoleText) -> None:
 
 def variables(what: Folding, role: RoleText) -> None:
     """The environment, in the order in which the first member has it."""
-    for name in same_names(what, "variable", [list(member.launch.env) for member in what.members]):
+    envs = [dict(member.launch.env) for member in what.members]
+    for name in NPUS:
+        for env in envs:
+            if name in env:
+                line = env.pop(name).line
+                role.notes.append(Note(line, f"export {name}", "the plan gives each server its NPUs"))
+    for name in same_names(what, "variable", [list(env) for env in envs]):
         _variable(what, role, name)
 
 
@@ -68,9 +74,6 @@ def _variable(what: Folding, role: RoleText, name: str) -> None:
     values = [each.value for each in exported]
     if name.endswith("SOCKET_IFNAME") or _asks_for(what, values[0], "interface"):
         role.env[name] = "<network_interface>"
-        return
-    if name in NPUS:
-        role.notes += [Note(each.line, f"export {name}", "the plan gives each server its NPUs") for each in exported]
         return
     if what.nodes > 1 and _is_rank(what, name):
         role.env[name] = "<node_rank>"

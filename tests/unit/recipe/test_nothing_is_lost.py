@@ -103,6 +103,24 @@ LAUNCH = "python3 -m sglang.launch_server --model-path /m --tp-size 2"
                 "vm.swappiness 10: line 9 sets it to 0, and that counts: a host has one value for all services",
             ),
         ),
+        (
+            [f"{LAUNCH} --disaggregation-mode text"],
+            (
+                8,
+                "warning",
+                "--disaggregation-mode text: 'text' is no value that SGLang 0.5.13.post1 takes for "
+                "--disaggregation-mode. The profile has it as it stands",
+            ),
+        ),
+        (
+            [f"{LAUNCH} --served-model-name \u201cmist\u201d"],
+            (
+                8,
+                "warning",
+                "--served-model-name \u201cmist\u201d: these quotation marks are none to a shell: "
+                "they are part of the value",
+            ),
+        ),
         (["sysctl -w vm.drop_caches=3", LAUNCH], (8, "note", "sysctl vm.drop_caches=3: it acts once and sets nothing")),
         (
             ["echo never > /sys/kernel/mm/transparent_hugepage/enabled", LAUNCH],

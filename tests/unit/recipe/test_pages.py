@@ -437,3 +437,16 @@ def test_a_card_of_an_a2_is_one_npu(hardware: str, fits: bool) -> None:
     profile = only(f"## Mist-7B 4P\n\n{facts}```bash\n{LAUNCH} --tp-size 4\n```\n")
     doubts = [text for _line, level, text in said(profile) if level == "warning"]
     assert (doubts == []) == fits
+
+
+@pytest.mark.parametrize("with_variable", [True, False])
+def test_npus_of_one_server_only_make_no_difference_between_servers(with_variable: bool) -> None:
+    """Of two on one host the second says where its NPUs begin; the plan says so itself."""
+    second = "ASCEND_RT_VISIBLE_DEVICES=8,9 " if with_variable else ""
+    base = "" if with_variable else " --base-gpu-id 8"
+    profile = only(block(f"{LAUNCH} --tp 8 --port 30000 &", f"{second}{LAUNCH} --tp 8 --port 30001{base} &", "wait"))
+    mixed = profile.data["roles"]["mixed"]
+    assert topology(profile.data) == {"mixed": (2, 1)}
+    assert (mixed["env"], mixed["per_instance"]) == ({}, {"port": 1})
+    assert "base-gpu-id" not in mixed["args"]
+    assert [text for line, _level, text in said(profile) if line == 9 and "the plan gives each server its NPUs" in text]
