@@ -311,7 +311,9 @@ def test_who_is_not_root_on_one_host(spoilt: Lab):
 
 
 PARSER = "installed-parser"
-NOBODY_ASKS = "pgrep -f '[s]erver_args import'; systemctl list-units --no-legend --plain 'run-*.service' | grep -v mount"
+NOBODY_ASKS = (
+    "pgrep -f '[s]erver_args import'; systemctl list-units --no-legend --plain 'run-*.service' | grep -v mount"
+)
 
 
 def parser_says(report: Mapping[str, Any], host: str) -> str:
