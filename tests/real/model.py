@@ -130,7 +130,7 @@ def weights() -> bytes:
             values = [1.0] * shape[0]
         else:
             spread = 1.0 if "embed" in name or "lm_head" in name else SPREAD
-            values = [chance.gauss(0.0, spread) for _ in range(shape[0] * shape[1])]
+            values = [chance.gauss(0.0, spread) for _one in range(shape[0] * shape[1])]
         if name == "lm_head.weight":
             values = [value if at // HIDDEN in outputs else 0.0 for at, value in enumerate(values)]
         begin = len(data)
