@@ -15,6 +15,8 @@ description:
   - Looks at this host's services every few seconds until all of them are ready, and says how far they are.
   - Fails as soon as one of them has died, with the cause as far as its log tells and its last lines; and as soon as
     one has died on another host that waits in the same task, with a pointer to it.
+  - A rank above 0 of an instance is ready before rank 0 warms all of them up, and may yet die of that. So where rank 0
+    is waited for in the same task, too, its ranks are looked at until it is ready.
   - Ready means what M(ascend.sglang.service_status) says of it. That proves that nothing is missing on this host;
     that the cluster answers is proved by M(ascend.sglang.completion).
   - The waiting is done on the controller, one worker per host. A host that cannot be reached for up to a minute is

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,10 @@ class Board:
         found = [self._read(path) for path in self.directory.glob("board-*.json")]
         return sorted((one for one in found if one is not None), key=lambda one: str(one["host"]))
 
+    def wait(self, hosts: Collection[str]) -> list[str]:
+        """Those of these hosts that are waited for by now, and not ready yet."""
+        return [str(one["host"]) for one in self.parts() if one["host"] in hosts and not one["done"]]
+
     def draws(self, host: str, now: float) -> bool:
         """Whether this host's worker draws: the first that waits, unless one has just left the screen to Ansible."""
         waiting = [one["host"] for one in self.parts() if not one["done"]]
@@ -179,6 +183,12 @@ class Rendezvous:
     def elsewhere(self, host: str) -> tuple[str, str] | None:
         """The first death on another host."""
         return next((report for report in self.reports() if report[0] != host), None)
+
+
+def heads(services: Iterable[Mapping[str, Any]], host: str) -> set[str]:
+    """The other hosts with rank 0 of an instance of which this host has a rank, as the services' guards know them."""
+    follows = [(one.get("guard") or {}).get("follows") or {} for one in services]
+    return {str(one["host"]) for one in follows if one.get("what") == "head"} - {host}
 
 
 def short_death(host: str, status: Mapping[str, Any]) -> str:

@@ -161,6 +161,46 @@ def test_a_death_elsewhere_ends_it_too(tmp_path):
     )
 
 
+RANK_1 = {
+    "host": "d2", "role": "decode", "unit": "sglang-decode",
+    "guard": {"follows": {"what": "head", "host": "d1", "unit": "sglang-decode"}},
+}  # fmt: skip
+
+
+def head_waits(tmp_path, done=False):
+    waiting.Board(tmp_path / "meeting" / "board").put("d1", [status()], 1.0, done=done)
+
+
+@pytest.mark.usefixtures("clock", "lines")
+def test_a_rank_that_is_ready_is_looked_at_until_rank_0_is(tmp_path):
+    """It dies of the first thing that all ranks compute together."""
+    head_waits(tmp_path)
+    looks = [[status("ready")], [status("ready")], [status("dead", cause="No compiler.")]]
+    result, _action = wait(looks, tmp_path, services=[RANK_1])
+    assert result["failed"]
+    assert "sglang-decode on d2 died (killed by signal 9). No compiler." in result["msg"]
+
+
+@pytest.mark.usefixtures("clock", "lines")
+@pytest.mark.parametrize("head", ["done", "not begun", "dead"])
+def test_a_rank_that_is_ready_waits_for_no_rank_0_that_is_not_waited_for(tmp_path, head):
+    if head != "not begun":
+        head_waits(tmp_path, done=head == "done")
+    if head == "dead":
+        waiting.Rendezvous(tmp_path / "meeting").report("d1", "sglang-decode on d1 died (exit status 1)")
+    result, action = wait([[status("ready")]], tmp_path, services=[RANK_1])
+    assert "failed" not in result
+    assert len(action.asked) == 1
+
+
+@pytest.mark.usefixtures("lines")
+def test_a_rank_that_is_ready_is_ready_at_the_limit(tmp_path, clock):
+    head_waits(tmp_path)
+    result, _action = wait([[status("ready")]], tmp_path, services=[RANK_1], timeout=60)
+    assert "failed" not in result
+    assert clock.seconds - 1000 <= 60
+
+
 @pytest.mark.usefixtures("lines")
 def test_the_limit_ends_it_with_what_can_be_seen(tmp_path, clock):
     result, _action = wait([[status("loading 3/10 shards", health="does not listen yet")]], tmp_path, timeout=600)
