@@ -102,7 +102,8 @@ def test_another_servers_readiness_is_not_its_own(cluster, measured):
     run.said("needs port 8000 (http), which is held by", "unit other")
     # As if both had been started at the same time.
     cluster["h1"].run(f"systemctl start {UNIT}")
-    lines = f"journalctl --no-pager --output=cat --unit={UNIT} --since=-5min"
+    run = f"$(systemctl show --value --property=InvocationID {UNIT})"
+    lines = f"journalctl --no-pager --output=cat _SYSTEMD_INVOCATION_ID={run}"
     seconds = within(120, lambda: READY not in cluster["h1"].run(lines) and "it does not say that it is ready", 0.2)
     measured(f"a server whose port is taken says after {seconds} s that it is ready")
     told = cluster.status()
