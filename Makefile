@@ -46,10 +46,10 @@ demo-down: ## destroy the demo and all that the test hosts keep on this machine
 	@tools/demo down
 
 test: setup ## all that CI runs
-	@tools/stages lint unit sanity importer installed cores beside molecule deployments then scale
+	@tools/stages lint unit sanity importer installed cores beside molecule deployments
 
 test-long: setup ## what takes longer; CI runs it too
-	@tools/stages long molecule-long browser
+	@tools/stages long molecule-long browser then benchmark
 
 test-real: real-engine ## the real SGLang on test hosts; CI runs it where REAL_ENGINE=1
 	tools/as-found pytest tests/real
@@ -83,10 +83,7 @@ molecule: hosts ## the scenarios on test hosts; SCENARIOS="a b" takes only those
 deployments: hosts ## wrong inputs, removals and what else a deploy must do or refuse on test hosts
 	tools/as-found pytest tests/deploy
 
-scale: setup ## the plan of 1,000 hosts against that of 4
-	pytest tests/benchmark/test_plan.py
-
-benchmark: hosts ## what plans, preflights and deploys cost, on a machine that does nothing else
+benchmark: hosts ## what plans, preflights and deploys cost, as ratios
 	tools/as-found pytest tests/benchmark
 
 long: hosts

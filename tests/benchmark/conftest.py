@@ -16,7 +16,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 
 @pytest.fixture
-def best(record_property: Callable[[str, object], None]) -> Callable[..., float]:
+def note(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Prints a line at the end."""
+    return lambda line: record_property("measured", line)
+
+
+@pytest.fixture
+def best(note: Callable[[str], None]) -> Callable[..., float]:
     """The shortest of several runs, in seconds, noted under a name."""
 
     def measure(name: str, work: Callable[[], object], runs: int = 3) -> float:
@@ -25,7 +31,7 @@ def best(record_property: Callable[[str, object], None]) -> Callable[..., float]
             start = time.monotonic()
             work()
             seconds.append(time.monotonic() - start)
-        record_property("measured", f"{name}: {min(seconds):.2f} s")
+        note(f"{name}: {min(seconds):.2f} s")
         return min(seconds)
 
     return measure
