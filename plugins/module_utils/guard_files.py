@@ -10,15 +10,7 @@ import json
 from types import ModuleType
 from typing import Any
 
-from ansible_collections.ascend.sglang.plugins.module_utils import guard, unit_file
-from ansible_collections.ascend.sglang.plugins.module_utils.guard import (
-    answers,
-    main,
-    memory_file,
-    own_unit,
-    peers,
-    rules,
-)
+from ansible_collections.ascend.sglang.plugins.module_utils import unit_file
 from ansible_collections.ascend.sglang.plugins.module_utils.guard_plan import GuardPlan, Watched
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import (
     ENVIRONMENT_MARK,
@@ -26,8 +18,6 @@ from ansible_collections.ascend.sglang.plugins.module_utils.layout import (
     Layout,
     guard_of,
 )
-
-_MODULES = (guard, answers, main, memory_file, own_unit, peers, rules)
 
 
 def source(module: ModuleType) -> str:
@@ -42,8 +32,20 @@ def source(module: ModuleType) -> str:
 
 def code() -> dict[str, str]:
     """File name -> text of the guard's package."""
-    names = {module: module.__name__.rpartition(".")[2] for module in _MODULES}
-    return {f"{'__init__' if module is guard else name}.py": source(module) for module, name in names.items()}
+    # Most who look at a host write no guard, and these take a while to load.
+    from ansible_collections.ascend.sglang.plugins.module_utils import guard
+    from ansible_collections.ascend.sglang.plugins.module_utils.guard import (
+        answers,
+        main,
+        memory_file,
+        own_unit,
+        peers,
+        rules,
+    )
+
+    modules = (answers, main, memory_file, own_unit, peers, rules)
+    names = {module.__name__.rpartition(".")[2]: module for module in modules}
+    return {"__init__.py": source(guard), **{f"{name}.py": source(module) for name, module in names.items()}}
 
 
 def config(unit: str, plan: GuardPlan) -> str:

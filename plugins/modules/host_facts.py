@@ -249,7 +249,6 @@ from ansible_collections.ascend.sglang.plugins.module_utils import (
     npu_smi,
     seen,
     service_python,
-    serving,
     systemd,
     throwaway,
     weights,
@@ -329,7 +328,12 @@ def resolve(name: str) -> list[str]:
 def look_at_units(host: Host, whether_serving: bool) -> dict[str, Any]:
     """This collection's units on the host."""
     there = host.observe(host.own_units())
-    answers = serving.look(host.layout, there) if whether_serving else {}
+    answers: dict[str, Any] = {}
+    if whether_serving:
+        # What knows engines' logs takes a while to load.
+        from ansible_collections.ascend.sglang.plugins.module_utils import serving
+
+        answers = serving.look(host.layout, there)
     nothing = {"ready": None, "router": None}
     return {
         unit: {**describe(one), **answers.get(unit, nothing), "seen": seen.plain(one)} for unit, one in there.items()
