@@ -22,7 +22,9 @@ _LINK = re.compile(r"link status\s*:\s*(\w+)")
 _TLS = re.compile(r"tls switch\s*\[(\d)\]")
 
 # What is said for every NPU alike: asking the others would take seconds and tell nothing.
-_HOPELESS = ("permission", "can't access", "not supported", "does not support", "No such file")
+_HOPELESS = ("permission", "can't access", "no such file")
+# The same, where every query says so.
+_UNSUPPORTED = ("not supported", "does not support")
 
 
 def link(text: str) -> str | None:
@@ -61,19 +63,26 @@ def look(
         if time.monotonic() > until:
             found["error"] = f"not all NPUs answered within {_TOTAL_SECONDS:g} s"
             break
-        texts, error = {}, ""
+        texts, errors = {}, []
+        # One may tell where the other does not: TLS differs also where links are down or not told.
         for query in ("link", "tls"):
             answer = _ask([path, "-i", str(number), f"-{query}", "-g"], ask)
             texts[query] = answer.out
             if answer.rc != 0 or not answer.out.strip():
-                error = explain(answer)
+                errors.append(explain(answer))
+            if _says(errors[:1], _HOPELESS):
                 break
-        if any(word in error for word in _HOPELESS):
-            found["error"] = error
+        if _says(errors[:1], _HOPELESS) or (len(errors) == len(texts) and _says(errors, _UNSUPPORTED)):
+            found["error"] = errors[0]
             break
-        one = {"number": number, "link": link(texts["link"]), "tls": tls(texts.get("tls", "")), "error": error}
+        error = errors[0] if errors else ""
+        one = {"number": number, "link": link(texts["link"]), "tls": tls(texts["tls"]), "error": error}
         found["npus"].append(one)
     return found
+
+
+def _says(errors: Iterable[str], words: Iterable[str]) -> bool:
+    return any(word in error.lower() for error in errors for word in words)
 
 
 def _ask(argv: list[str], ask: commands.Run) -> commands.Answer:

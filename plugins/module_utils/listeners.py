@@ -71,7 +71,10 @@ def _sockets(proc: str) -> list[tuple[str, int, str]]:
 def _address(text: str) -> str:
     """The kernel prints 32-bit words as the processor has them; all our processors are little-endian."""
     packed = b"".join(bytes.fromhex(text[i : i + 8])[::-1] for i in range(0, len(text), 8))
-    return str(ipaddress.ip_address(packed))
+    address = ipaddress.ip_address(packed)
+    # A socket of both families that is bound to an IPv4 address has that one's port.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
 
 
 def _owners(inodes: set[str], proc: str) -> dict[str, int]:

@@ -21,6 +21,8 @@ _VERSION = re.compile(r"npu-smi\s+\S+\s+Version:\s*(\S+)")
 _PAIR = re.compile(r"(\d+)\s*/\s*(\d+)")
 _NOBODY = re.compile(r"No running processes found in NPU (\d+)")
 _CODE = re.compile(r"ret is (-?\d+)")
+# In place of numbers that an NPU does not tell: one that has dropped out must not hide the others.
+_DROPPED = {"NA", "-"}
 _INCOMPLETE = "driver package may not be completely installed"
 
 # DCMI's codes, and what was behind them where people asked.
@@ -41,7 +43,10 @@ class NpuSmiError(ValueError):
 
 
 class Npu(NamedTuple):
-    """One NPU. number: as in /dev/davinciN and hccn_tool; card, chip: as npu-smi counts; memory in MB."""
+    """One NPU. number: as in /dev/davinciN and hccn_tool; card, chip: as npu-smi counts; memory in MB.
+
+    Of one that does not answer npu-smi prints no memory: used and total are 0.
+    """
 
     number: int
     card: int
@@ -103,7 +108,7 @@ def parse(text: str) -> Report:
     if first is not None:
         raise NpuSmiError("the output of npu-smi ends in the middle of an NPU")
     if not npus:
-        raise NpuSmiError(_first_line(text) or "npu-smi printed nothing")
+        raise NpuSmiError(_said(text) or "npu-smi printed nothing")
     version = _VERSION.search(text)
     told = silent | {one.card for one in processes}
     return Report(
@@ -116,9 +121,8 @@ def parse(text: str) -> Report:
 
 
 def _cells(line: str) -> list[str]:
-    if not line.startswith("|"):
-        return []
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+    row = line.strip()
+    return [cell.strip() for cell in row.strip("|").split("|")] if row.startswith("|") else []
 
 
 def _section(cells: Sequence[str]) -> str:
@@ -133,7 +137,10 @@ def _npu(first: Sequence[str], second: Sequence[str], physical: bool) -> Npu:
     try:
         card, name = first[0].split(None, 1)
         numbers = [int(text) for text in second[0].split()]
-        _memory, (used, total) = ((int(one), int(other)) for one, other in _PAIR.findall(second[2]))
+        if _DROPPED & set(second[2].replace("N/A", "NA").replace("/", " ").split()):
+            used = total = 0
+        else:
+            _memory, (used, total) = ((int(one), int(other)) for one, other in _PAIR.findall(second[2]))
         number = numbers[1] if physical else int(card)
         return Npu(number, int(card), numbers[0], name, first[1], used, total)
     except (ValueError, IndexError):
@@ -159,17 +166,18 @@ def _product(npus: Iterable[Npu], physical: bool) -> str:
 
 def explain(answer: commands.Answer) -> str:
     """Why npu-smi told nothing, with the cause where its code is known."""
-    lines = [line.strip() for line in (answer.out + "\n" + answer.err).splitlines() if line.strip()]
+    return _said(answer.out + "\n" + answer.err) or f"it ended with exit status {answer.rc}"
+
+
+def _said(text: str) -> str:
+    """The last line that is none of a table, with the cause where its code is known; empty where there is none."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and line.strip()[0] not in "+|"]
     # This one may come first, and is not the cause.
     telling = [line for line in lines if "DrvMngGetConsoleLogLevel" not in line] or lines
-    said = telling[-1] if telling else f"exit status {answer.rc}"
+    said = telling[-1] if telling else ""
     code = _CODE.search(said)
     known = _CODES.get(int(code.group(1))) if code else None
     return f"{said} ({known})" if known else said
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip() and line[:1] not in "+|"), "")
 
 
 def look(ask: commands.Run = commands.run, search: str = unit_file.SEARCH_PATH, proc: str = "/proc") -> dict[str, Any]:

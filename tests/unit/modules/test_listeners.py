@@ -69,6 +69,13 @@ def test_a_real_socket_of_this_process():
     assert listening([port]) == []
 
 
+def test_an_ipv4_address_behind_a_socket_of_both_families(tmp_path):
+    proc = fake_proc(tmp_path)
+    row = "   0: 0000000000000000FFFF00000B7100CB:1F43 0:0000 0A 0:0 0:0 0 0 0 105 1 0 0 0 0 0 0\n"
+    (tmp_path / "net" / "tcp6").write_text(TCP6 + row)
+    assert [one.address for one in listening([8003], proc)] == ["203.0.113.11"]
+
+
 def test_it_reads_as_a_sentence():
     assert str(Listener("::", 1, 7, "nginx", "web")) == "process 7 (nginx, unit web)"
     assert str(Listener("::", 1, 7, "nginx")) == "process 7 (nginx)"

@@ -75,6 +75,8 @@ def weights(**different: Any) -> dict[str, Any]:
         "size": 650_000_000_000,
         "problems": [],
         "missing": [],
+        "absent": [],
+        "pointers": [],
         "index": {"name": "x.safetensors.index.json", "sha256": "a" * 64, "total_size": 1, "error": ""},
         "config": {"sha256": "b" * 64, "model_type": "deepseek_v3", "quant_method": "", "error": ""},
         "quant": {"sha256": "c" * 64, "type": "W8A8_DYNAMIC", "error": ""},

@@ -70,7 +70,7 @@ def test_all_npus_are_asked_one_after_the_other(tmp_path):
 def test_one_npu_that_does_not_tell(tmp_path):
     tool = Tool(tmp_path, link0=Answer(1, "", sample("hccn_error_health.stderr")))
     assert tool.look(0, 1)["npus"][0] == {
-        "number": 0, "link": None, "tls": None, "error": "Get device health status failed!",
+        "number": 0, "link": None, "tls": 0, "error": "Get device health status failed!",
     }  # fmt: skip
     assert tool.look(0, 1)["npus"][1]["link"] == "UP"
 
@@ -79,11 +79,20 @@ def test_one_npu_that_does_not_tell(tmp_path):
     "name", ["permission.stderr", "conf.stderr", "unsupported.stderr", "vm.stderr", "not_mounted_rc127.stderr"]
 )
 def test_what_is_the_same_for_all_is_asked_once(tmp_path, name: str):
-    tool = Tool(tmp_path, **{f"link{number}": Answer(1, "", sample(f"hccn_error_{name}")) for number in range(16)})
+    error = Answer(1, "", sample(f"hccn_error_{name}"))
+    tool = Tool(tmp_path, **{f"{query}{number}": error for query in ("link", "tls") for number in range(16)})
     found = tool.look(*range(16))
     # A tool that the shell did not find is one that this module did not find either; its words are never this one's.
-    once = name != "not_mounted_rc127.stderr"
-    assert (len(tool.calls), bool(found["error"])) == ((1, True) if once else (16, False))
+    calls = {"unsupported.stderr": 2, "vm.stderr": 2, "not_mounted_rc127.stderr": 32}.get(name, 1)
+    assert (len(tool.calls), bool(found["error"])) == (calls, calls < 32)
+
+
+@pytest.mark.parametrize("name", ["unsupported.stderr", "health.stderr"])
+def test_tls_is_told_where_links_are_not(tmp_path, name: str):
+    error = Answer(1, "", sample(f"hccn_error_{name}"))
+    found = Tool(tmp_path, link0=error, link1=error).look(0, 1)
+    assert [(one["number"], one["link"], one["tls"]) for one in found["npus"]] == [(0, None, 0), (1, None, 0)]
+    assert not found["error"]
 
 
 def test_somebody_elses_call_is_waited_for(tmp_path, monkeypatch):

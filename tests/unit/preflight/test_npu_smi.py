@@ -117,6 +117,35 @@ def test_what_is_cut_off_in_the_middle_of_an_npu_is_refused():
         npu_smi.parse("\n".join(lines).replace("3130 / 65536", "nonsense    "))
 
 
+@pytest.mark.parametrize("nothing", ["NA", "-", "N/A"])
+def test_an_npu_that_has_dropped_out_does_not_hide_the_others(nothing: str):
+    lines = sample("npu-smi_info_a3_v25.2.1_idle").splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("| 0     2 "))
+    lines[place - 1] = lines[place - 1].replace("OK      ", "Critical")
+    chip = lines[place].rsplit("|", 3)[0].replace("0000:C5:00.0", nothing)
+    lines[place] = f"{chip}| {nothing}           | {nothing}   {nothing} / {nothing}   {nothing} / {nothing} |"
+    found = npu_smi.parse("\n".join(lines)).npus
+    assert len(found) == 16
+    assert [(one.number, one.used) for one in found if one.health != "OK"] == [(2, 0)]
+
+
+def test_rows_that_something_indented():
+    text = "\r\n".join(f"  {line}" for line in sample("npu-smi_info_a3_v25.2.1_idle").splitlines())
+    assert len(npu_smi.parse(text).npus) == 16
+
+
+def test_a_table_is_not_the_reason_of_a_bad_end(tmp_path):
+    (tmp_path / "npu-smi").touch(0o755)
+    text = sample("npu-smi_info_a3_v25.2.1_idle")
+
+    def said(status: int, out: str, err: str) -> str:
+        return npu_smi.look(lambda argv, _limit: Answer(status, out, err), search=str(tmp_path))["error"]
+
+    assert said(1, text, "") == "it ended with exit status 1"
+    assert said(1, text, "a library is missing") == "a library is missing"
+    assert said(0, sample("npu-smi_error_8005_old_ret4_rc187"), "").startswith("dcmi module initialize failed")
+
+
 @pytest.mark.parametrize(
     ("name", "status", "said"),
     [

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import struct
 
@@ -30,7 +31,8 @@ def model(tmp_path: pathlib.Path) -> pathlib.Path:
     names = [f"quant_model_weights-{number:05d}-of-00003.safetensors" for number in (1, 2, 3)]
     for name in names:
         write_shard(tmp_path / name)
-    index = {"metadata": {"total_size": 24}, "weight_map": {name: name for name in names}}
+    tensors = {pathlib.Path(name).stem: name for name in names}
+    index = {"metadata": {"total_size": 24}, "weight_map": tensors}
     (tmp_path / "quant_model_weights.safetensors.index.json").write_text(json.dumps(index))
     (tmp_path / "config.json").write_text((SAMPLES / "weights_config_deepseek_sglang_style.json").read_text())
     description = (SAMPLES / "weights_quant_model_description_w8a8.json").read_text()
@@ -45,6 +47,7 @@ def problems(path: pathlib.Path) -> dict[str, str]:
 def test_a_whole_model(model):
     found = weights.look(str(model))
     assert (found["problems"], found["missing"], found["files"]) == ([], [], 3)
+    assert (found["absent"], found["pointers"]) == ([], [])
     assert found["size"] == sum(path.stat().st_size for path in model.glob("*.safetensors"))
     assert found["index"]["total_size"] == 24
     assert found["index"]["error"] == found["config"]["error"] == found["quant"]["error"] == ""
@@ -77,6 +80,39 @@ def test_a_header_that_is_none(tmp_path, header: bytes):
     assert problems(tmp_path) == {"model.safetensors": "broken"}
 
 
+def test_a_file_with_another_ones_content(model):
+    first, second, _third = sorted(model.glob("*.safetensors"))
+    second.write_bytes(first.read_bytes())
+    found = weights.look(str(model))
+    assert (found["absent"], found["problems"], found["missing"]) == ([second.stem], [], [])
+
+
+def test_an_index_is_not_held_against_files_that_do_not_tell(model):
+    first, *_rest = sorted(model.glob("*.safetensors"))
+    first.write_text(POINTER)
+    assert weights.look(str(model))["absent"] == []
+
+
+def test_a_tokenizer_that_is_a_pointer(model):
+    (model / "tokenizer.json").write_text(POINTER)
+    (model / "merges.txt").write_text("a b")
+    (model / "assets").mkdir()
+    (model / "gone").symlink_to("nowhere")
+    assert weights.look(str(model))["pointers"] == ["tokenizer.json"]
+
+
+def test_what_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "a.safetensors")  # reading it would wait for ever
+    (tmp_path / "b.safetensors").mkdir()
+    assert problems(tmp_path) == {"a.safetensors": "broken", "b.safetensors": "broken"}
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '"deepseek_v3"'])
+def test_a_config_that_is_no_object(model, text: str):
+    (model / "config.json").write_text(text)
+    assert weights.look(str(model))["config"]["error"] == "it is no JSON object"
+
+
 def test_a_link_that_leads_nowhere(tmp_path):
     (tmp_path / "model.safetensors").symlink_to("blobs/gone")
     assert problems(tmp_path) == {"model.safetensors": "unreadable"}
@@ -98,7 +134,8 @@ def test_the_index_that_sglang_filters_by_counts(model):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [(POINTER, "Git LFS pointer"), ("{", "no JSON"), ("[]", "no weight_map"), ("{}", "no weight_map")]
+    ("text", "said"),
+    [(POINTER, "Git LFS pointer"), ("{", "no JSON"), ("[]", "no JSON object"), ("{}", "no weight_map")],
 )
 def test_an_index_that_is_none(model, text: str, said: str):
     (model / "quant_model_weights.safetensors.index.json").write_text(text)

@@ -110,5 +110,5 @@ def tls(situation: Situation) -> Iterator[Problem]:
     for value, hosts in others:
         what = f"TLS is {_SWITCH[value]}, and it is {_SWITCH[1 - value]} on {some(switches[usual or 0])}"
         # Where the links are down, the hosts do not use them.
-        used = any(one["link"] == "UP" for host in hosts for one in _told(situation, host))
+        used = any(one["link"] != "DOWN" for host in hosts for one in _told(situation, host))
         yield (error if used else warning)(hosts, what)

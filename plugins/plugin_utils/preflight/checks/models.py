@@ -81,6 +81,10 @@ def weights(situation: Situation) -> Iterator[Problem]:
                 continue  # model-path has said so, or weights are random numbers
             for what in _faults(found):
                 yield error(host, what, where=path)
+            if found["absent"]:
+                absent = f"{len(found['absent'])} tensors of {found['index']['name']} are in none of the files"
+                what = f"{absent}: {_listed(found['absent'])}; one of them may have another's content"
+                yield warning(host, what, where=path)
 
 
 def _made_up(situation: Situation, host: str) -> bool:
@@ -110,6 +114,8 @@ def _faults(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{len(found['missing'])} files of weights are missing: {_listed(found['missing'])}"
     elif not found["files"]:
         yield "there are no files of weights"
+    if found["pointers"]:
+        yield f"{len(found['pointers'])} other files are Git LFS pointers: {_listed(found['pointers'])}"
     for problem, words in _WORDS.items():
         names = [one["name"] for one in found["problems"] if one["problem"] == problem]
         if names:

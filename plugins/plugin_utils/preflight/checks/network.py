@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import is_wildcard
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import is_ours, undisturbed
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import (
     Problem,
@@ -22,13 +21,11 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 
-_LOOPBACK = ("127.", "::1")
-
 
 @check(
     "port-busy",
-    explains="A server notices a port that is taken only after it has loaded the whole model. Listeners count, our own "
-    "services' do not.",
+    explains="A server notices a port that is taken only after it has loaded the whole model. Listeners count, on "
+    "whatever address, as rendezvous listen on all; our own services' do not. Deploy refuses the same.",
     remedy="End that process, or give the service another port.",
 )
 def busy(situation: Situation) -> Iterator[Problem]:
@@ -39,7 +36,7 @@ def busy(situation: Situation) -> Iterator[Problem]:
         for service in situation.own[host]:
             for port, name in _ports(service):
                 for one in foreign:
-                    if one["port"] == port and _overlap(str(one["address"]), service, situation.addresses[host]):
+                    if one["port"] == port:
                         what = (
                             f"{service.unit} needs port {port} ({name}), and {_owner(one)} has it on {one['address']}"
                         )
@@ -50,12 +47,6 @@ def _ports(service: Service) -> Iterator[tuple[int, str]]:
     yield from ((port, name) for name, port in service.ports.items())
     for name, (first, last) in service.port_ranges.items():
         yield from ((port, name) for port in range(first, last + 1))
-
-
-def _overlap(listener: str, service: Service, address: str) -> bool:
-    """Whether a listener is in the way: on every address, on the service's, or on the loopback, where both may be."""
-    own = service.url.rpartition(":")[0].rpartition("/")[2].strip("[]")
-    return is_wildcard(listener) or listener in (own, address) or is_wildcard(own) or listener.startswith(_LOOPBACK)
 
 
 def _owner(listener: Mapping[str, Any]) -> str:
