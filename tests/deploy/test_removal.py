@@ -47,6 +47,19 @@ def test_check_mode_tells_the_truth_and_changes_nothing(request, done):
     assert changed[0] == changed[1]
 
 
+@pytest.mark.parametrize(
+    ("done", "says"),
+    [
+        ("stopped", ["stop sglang-router", "stop sglang-decode", "do not start sglang-prefill at boot"]),
+        ("removed", ["stop sglang-decode", "remove /etc/systemd/system/sglang-prefill.service"]),
+    ],
+)
+def test_what_is_done_is_said_before_and_after(request, done, says):
+    runs, _states = request.getfixturevalue(done)
+    for run in runs:
+        run.said(*says)
+
+
 def test_stopped_services_neither_run_nor_start_at_boot_and_stay_installed(deployed, stopped):
     _runs, (_before, _between, after) = stopped
     for service in deployed.plan["services"]:
