@@ -17,6 +17,8 @@ import posixpath
 import re
 from typing import Any, NamedTuple
 
+from ansible_collections.ascend.sglang.plugins.module_utils import source_guard
+
 DEFAULT_PREFIX = "/usr/local/Ascend"
 INSTALL_RECORD = "/etc/Ascend/ascend_cann_install.info"
 _SCRIPT = "set_env.sh"
@@ -149,6 +151,18 @@ def _inspect(tree: _Tree, path: str, version_of: Any) -> tuple[Candidate | None,
     return Candidate(path, home, version_of(tree, home)), ""
 
 
+def _prefix_of(directory: str) -> str:
+    """The prefix that a toolkit's directory belongs to, as people and installers name one; else the directory itself.
+
+    >>> [_prefix_of(path) for path in ("/opt/a/ascend-toolkit/latest", "/opt/a/ascend-toolkit", "/opt/a/cann-9.0.0")]
+    ['/opt/a', '/opt/a', '/opt/a']
+    """
+    above, name = posixpath.split(directory)
+    if posixpath.basename(above) == "ascend-toolkit":
+        return posixpath.dirname(above)
+    return above if name in ("ascend-toolkit", "cann") or re.match(r"cann-\d", name) else directory
+
+
 def _prefixes(tree: _Tree, homes: list[str]) -> tuple[list[str], list[str]]:
     """(installation prefixes, directories of toolkits), in the order in which they are looked into."""
     prefixes, toolkits = [DEFAULT_PREFIX], []
@@ -158,6 +172,8 @@ def _prefixes(tree: _Tree, homes: list[str]) -> tuple[list[str], list[str]]:
             value = _value(text, key)
             if value and value.startswith("/"):
                 found.append(posixpath.normpath(value))
+    # The recorded directory of a toolkit need not hold its script (ascend-toolkit/latest), and ATB lies beside it.
+    prefixes += [_prefix_of(directory) for directory in [*prefixes, *toolkits]]
     prefixes += [posixpath.join(home, "Ascend") for home in homes]
     return list(dict.fromkeys(prefixes)), list(dict.fromkeys(toolkits))
 
@@ -170,11 +186,21 @@ def _toolkit_scripts(tree: _Tree, prefix: str) -> list[str]:
 
 
 def _override(tree: _Tree, path: str, below: Any) -> list[str]:
-    """An override names the script, the directory that holds it, or the prefix of the installation."""
+    """An override names the script, the directory that holds it, or the prefix of the installation.
+
+    Up to 8.3 the script lies above the directory that ASCEND_HOME_PATH names, and sources what "latest" is.
+    """
     path = posixpath.normpath(path)
     if not tree.is_dir(path):
         return [path]
-    return [posixpath.join(path, _SCRIPT), *below(path)]
+    beside = posixpath.join(posixpath.dirname(path), "latest")
+    above = [posixpath.join(posixpath.dirname(path), _SCRIPT)] if tree.resolve(beside) == tree.resolve(path) else []
+    return [posixpath.join(path, _SCRIPT), *above, *below(path)]
+
+
+def _directory(override: str) -> str:
+    path = posixpath.normpath(override)
+    return posixpath.dirname(path) if posixpath.basename(path) == _SCRIPT else path
 
 
 def _problem(level: str, check: str, where: str, what: str, do: str) -> dict[str, str]:
@@ -199,6 +225,9 @@ def _choose(
     reports = [
         _problem(level, check, script, f"{name} is not usable there: {broken}.", do) for script, broken in problems
     ]
+    if override and not override.startswith("/"):
+        what = f"{option} is {override}, which is no absolute path."
+        return [], [_problem("error", check, override, what, f"Set {option} to a path that begins with a slash.")]
     if not found and not problems:
         places = f"none of {', '.join(scripts)} exists" if len(scripts) > 1 else f"there is no {scripts[0]}"
         what = f"{option} is {override}, but {places}." if override else f"{name} was not found: {places}."
@@ -243,8 +272,15 @@ def find(
     if atb:
         scripts = _override(tree, atb, atb_scripts)
     else:
-        scripts = [posixpath.join(prefix, "nnal/atb", _SCRIPT) for prefix in prefixes]
+        # The two are released and installed together: beside the toolkit that somebody chose first.
+        chosen_prefixes = [_prefix_of(_directory(toolkit))] if toolkit and toolkit.startswith("/") else []
+        scripts = [posixpath.join(prefix, "nnal/atb", _SCRIPT) for prefix in [*chosen_prefixes, *prefixes]]
     atbs_found, more = _choose(tree, "ATB", "cann_atb", atb, list(dict.fromkeys(scripts)), _atb_version)
+    if atbs_found and not source_guard.is_atb(atbs_found[0].path):
+        # It would be sourced as any script: without its C++ ABI, and without a look at what it had to set.
+        what = f"cann_atb is {atb}, and ATB's script is known by a directory of its path that is called atb."
+        do = "Set cann_atb to such a path; a link called atb will do."
+        atbs_found, more = [], [_problem("error", "cann-atb", atbs_found[0].path, what, do)]
     problems += more
     chosen = [found[0] if found else None for found in (toolkits_found, atbs_found)]
     if all(chosen):

@@ -99,6 +99,30 @@ def test_another_prefix_from_the_installers_record(host, record):
     assert found["problems"] == []
 
 
+@pytest.mark.parametrize(
+    "directory", ["/opt/cann/ascend-toolkit/latest", "/opt/cann/ascend-toolkit/8.3.RC1", "/opt/cann/ascend-toolkit"]
+)
+@pytest.mark.parametrize("key", ["Toolkit_InstallPath", "Install_Path"])
+def test_a_recorded_directory_of_a_toolkit_leads_to_its_script_and_to_the_atb_beside_it(host, key, directory):
+    host.toolkit_8("8.3.RC1", prefix="/opt/cann")
+    host.atb("8.3.RC1", prefix="/opt/cann")
+    host.write("/etc/Ascend/ascend_cann_install.info", f"[info]\n{key}={directory}\n")
+    found = find(host)
+    assert found["toolkit"]["path"] == "/opt/cann/ascend-toolkit/set_env.sh"
+    assert found["atb"]["path"] == "/opt/cann/nnal/atb/set_env.sh"
+    assert found["problems"] == []
+
+
+def test_a_recorded_toolkit_of_9_leads_to_the_atb_beside_it(host):
+    host.toolkit_9(prefix="/opt/cann", link=False)
+    host.atb(prefix="/opt/cann")
+    host.write("/etc/Ascend/ascend_cann_install.info", "Toolkit_InstallPath=/opt/cann/cann-9.0.0\n")
+    found = find(host)
+    assert found["toolkit"]["path"] == "/opt/cann/cann-9.0.0/set_env.sh"
+    assert found["atb"]["path"] == "/opt/cann/nnal/atb/set_env.sh"
+    assert found["problems"] == []
+
+
 def test_a_record_that_is_no_record_is_passed_over(host):
     file = host.write("/etc/Ascend/ascend_cann_install.info")
     file.write_bytes(b"\xff\xfe\x00Toolkit_InstallPath\nInstall_Path=relative/path\n")
@@ -125,6 +149,48 @@ def test_override_by_script_directory_or_prefix(host, override):
     found = find(host, toolkit=override)
     assert found["toolkit"]["path"] == "/opt/my ascend/cann/set_env.sh"
     assert levels(found) == []
+
+
+@pytest.mark.parametrize("override", ["", "/cann", "/cann-9.0.0", "/cann/set_env.sh", "/cann/"])
+def test_atb_is_looked_for_beside_a_toolkit_that_somebody_chose_first(host, override):
+    host.toolkit_9(prefix="/opt/my ascend")
+    host.atb(prefix="/opt/my ascend")
+    host.atb()
+    found = find(host, toolkit=f"/opt/my ascend{override}")
+    assert found["atb"]["path"] == "/opt/my ascend/nnal/atb/set_env.sh"
+    assert levels(found) == ["warning"], "there are two ATBs"
+
+
+def test_an_override_by_what_ascend_home_path_is(host):
+    host.toolkit_8("8.2.RC1", prefix="/opt/cann")
+    host.write("/opt/cann/ascend-toolkit/8.1.RC1/version.cfg")
+    host.atb("8.2.RC1")
+    for directory in ("latest", "8.2.RC1"):
+        found = find(host, toolkit=f"/opt/cann/ascend-toolkit/{directory}")
+        assert found["toolkit"]["path"] == "/opt/cann/ascend-toolkit/set_env.sh"
+        assert found["toolkit"]["version"] == "8.2.RC1"
+    # Its script would give another version than the one that was asked for.
+    found = find(host, toolkit="/opt/cann/ascend-toolkit/8.1.RC1")
+    assert found["toolkit"] is None
+
+
+def test_an_atb_that_launch_sh_would_not_know_is_refused(host):
+    host.toolkit_9()
+    host.write("/opt/acceleration/set_env.sh")
+    found = find(host, atb="/opt/acceleration")
+    assert found["atb"] is None
+    assert "cann_atb is /opt/acceleration, and ATB's script is known by a directory" in text(found)
+    host.link("/opt/atb", "acceleration")
+    assert find(host, atb="/opt/atb")["atb"]["path"] == "/opt/atb/set_env.sh"
+
+
+@pytest.mark.parametrize("option", ["toolkit", "atb"])
+def test_an_override_that_is_relative_is_refused(host, option):
+    host.toolkit_9()
+    host.atb()
+    found = find(host, **{option: "usr/local/Ascend"})
+    assert found[option] is None
+    assert f"cann_{option} is usr/local/Ascend, which is no absolute path. Set cann_{option} to a path" in text(found)
 
 
 def test_an_override_that_is_not_there_is_refused_although_others_are(host):
