@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible.utils.vars import load_extra_vars
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk, selection
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import (
     beyond_limit,
     lines,
@@ -96,8 +97,15 @@ class ActionModule(ActionBase):
                 return services_after({host: told["units"] for host, told in kept.items()}), units
             planned: Any = plain(arguments["services"])
             return planned, units
+        problems = selection.misspelt(load_extra_vars(self._loader))
+        if problems:
+            raise CompileError(problems)
+        named = {
+            option: selection.names(arguments[option], option) if option in self._task.args else []
+            for option in selection.VARIABLES
+        }
         services = on_disk.services(facts)
-        chosen = on_disk.chosen(services, arguments["roles"], arguments["instances"])
+        chosen = on_disk.chosen(services, **named)
         return services, on_disk.states(facts, chosen, "a restart was asked for")
 
     def _answers(self, variables: dict[str, Any], register: str, key: str) -> dict[str, Any]:
