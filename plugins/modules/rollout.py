@@ -52,8 +52,8 @@ options:
     description:
       - Without O(services), restart these instances, such as V(decode-0). With neither O(roles) nor O(instances) all
         instances restart; router and dedicated store only by name.
-      - One of them that is given and empty is refused, and so is a variable of the command line that nearly has the name
-        of one that selects (C(roles) for C(role)).
+      - One of them that is given and empty is refused, and so is a variable of the command line whose name is nearly
+        that of one that selects in C(restart.yml) (C(roles) for C(role)).
     type: list
     elements: str
     default: []
