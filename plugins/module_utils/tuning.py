@@ -77,7 +77,13 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
     """A mapping of sysctls, their names with dots."""
     if not isinstance(value or {}, Mapping):
         raise ValueError(f"{where} is {value!r}; it must be a mapping of sysctls to values, like vm.swappiness: 0")
-    return {tuning_sysctl.canonical(str(name)): text for name, text in (value or {}).items()}
+    found: dict[str, Any] = {}
+    for given, text in (value or {}).items():
+        name = tuning_sysctl.canonical(str(given))
+        if name in found and str(found[name]) != str(text):
+            raise ValueError(f"{where} has {name} in two spellings, with {found[name]} and {text}; give one of the two")
+        found[name] = text
+    return found
 
 
 def _sysctls(params: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str, str]:
@@ -175,6 +181,18 @@ def remembered(record: Record, decisions: Iterable[Decision], added_ports: froze
     return Record(before, added_ports)
 
 
+def _remembered_value(name: str, value: Any) -> str:
+    """What is written back was read by this role once: anything else is not its own.
+
+    :raises ValueError: a name of no setting, a value that is no text.
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise ValueError(f"the value of {name} is {value!r}, and no text")
+    if name != TRANSPARENT_HUGEPAGE and not re.fullmatch(GOVERNOR + r" cpu[0-9]+", name):
+        tuning_sysctl.relative_path(name)
+    return str(value)
+
+
 def read_record(path: str, text: str | None) -> Record:
     """The record from its file; an empty one where there is none.
 
@@ -186,7 +204,7 @@ def read_record(path: str, text: str | None) -> Record:
         data = json.loads(text)
         if data["version"] != RECORD_VERSION:
             raise ValueError(f"its version is {data['version']}")
-        before = {str(name): str(value) for name, value in data["before"].items()}
+        before = {name: _remembered_value(name, value) for name, value in data["before"].items()}
         return Record(before, tuning_ports.parse(data["added_ports"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(

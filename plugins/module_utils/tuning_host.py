@@ -104,7 +104,11 @@ def plan(machine: Machine, wish: Wish) -> _Plan:
 
     :raises ValueError: a record that cannot be used.
     """
-    record = read_record(tuning_files.RECORD, machine.text(tuning_files.RECORD))
+    text = machine.text(tuning_files.RECORD)
+    if text is None and machine.exists(tuning_files.RECORD):
+        # Taking it for none would write another one over the host's own values.
+        text = ""
+    record = read_record(tuning_files.RECORD, text)
     forward, back = [], []
     added = record.added_ports
     for knob in tuning_knobs.knobs(machine, wish, record):

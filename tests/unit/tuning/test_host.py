@@ -334,6 +334,17 @@ def test_a_broken_record_stops_everything(host, recipe):
     assert host.snapshot() == before
 
 
+def test_a_record_that_is_there_and_cannot_be_read_is_not_taken_for_none(host, recipe):
+    (host.root / tuning_files.RECORD.lstrip("/")).mkdir(parents=True)
+    before = host.snapshot()
+    for run in (lambda: host.apply(recipe=recipe), host.restore):
+        with pytest.raises(
+            ValueError, match=r"host_tuning\.json, the record of this host's own values, cannot be used"
+        ):
+            run()
+    assert host.snapshot() == before
+
+
 def test_the_record_is_there_before_the_first_change(host, recipe):
     class Stopping(Machine):
         def put(self, path, value):

@@ -87,6 +87,7 @@ def test_huge_pages_and_ports_are_off_until_they_are_switched_on():
         ({"sysctl": {"vm.x": [1]}}, r"vm\.x"),
         ({"recipe": {"sysctl": ["vm.swappiness"]}}, r"recipe\.sysctl is \['vm\.swappiness'\]; it must be a mapping"),
         ({"recipe": {"sysctls": {}}}, "recipe has sysctls; it may have governor and sysctl"),
+        ({"sysctl": {"vm/swappiness": 5, "vm.swappiness": 6}}, "vm.swappiness in two spellings, with 5 and 6"),
         ({"governor": "performance; reboot"}, "governor is 'performance; reboot'"),
         ({"reserved_ports": ["http"], "reserved_ports_enabled": True}, "reserved_ports: 'http' is neither a port"),
     ],
@@ -96,7 +97,22 @@ def test_what_cannot_be_meant(options, message):
         tuning.wish_of(options)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 2, "before": {}, "added_ports": ""}', '{"version": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"version": 2, "before": {}, "added_ports": ""}',
+        '{"version": 1}',
+        '{"version": 1, "before": {"swappiness": "60"}, "added_ports": ""}',
+        '{"version": 1, "before": {"governor ../../x": "y"}, "added_ports": ""}',
+        '{"version": 1, "before": {"governor cpu": "y"}, "added_ports": ""}',
+        '{"version": 1, "before": {"vm.swappiness": null}, "added_ports": ""}',
+        '{"version": 1, "before": {"vm.swappiness": [60]}, "added_ports": ""}',
+        '{"version": 1, "before": {}, "added_ports": 8000}',
+    ],
+)
 def test_a_record_that_cannot_be_used_is_named(text):
     with pytest.raises(ValueError, match=r"/var/lib/x\.json, the record of this host's own values, cannot be used"):
         tuning.read_record("/var/lib/x.json", text)
