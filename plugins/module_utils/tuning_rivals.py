@@ -42,6 +42,8 @@ POWER_SERVICES: dict[str, tuple[str, ...]] = {
     "ondemand.service": (),
     "laptop-mode.service": (),
     "system76-power.service": (),
+    "atuned.service": (),
+    "pwrapis.service": (),
 }
 _GOVERNOR_SETTING = re.compile(
     r"""^\s*(?:export\s+)?(?:
@@ -117,19 +119,62 @@ def in_boot_script(wanted: Mapping[str, str], path: str, text: str) -> list[Riva
     return rivals
 
 
-def _tuned_sections(text: str) -> list[tuple[str, str, str]]:
-    """(section, option, value) of a tuned.conf; whatever else it holds is passed over."""
-    found = []
+class _Option(NamedTuple):
+    """One option of a tuned.conf: ``kind`` is the plugin of its section, which is usually called like it."""
+
+    section: str
+    kind: str
+    name: str
+    value: str
+
+
+def _tuned_options(text: str) -> list[_Option]:
+    """The options of the sections that are switched on, variables filled in; whatever else it holds is passed over."""
+    found: list[_Option] = []
     section = ""
     for raw in text.splitlines():
-        line = raw.strip()
+        line = re.sub(r"\s[#;].*$", "", raw.strip())
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1].strip()
             continue
         option, equals, value = line.partition("=")
         if equals and not line.startswith(("#", ";")):
-            found.append((section, option.strip(), value.strip()))
-    return found
+            found.append(_Option(section, section, option.strip(), value.strip()))
+    own = {one.name: one.value for one in found if one.section == "variables"}
+    kinds = {one.section: one.value for one in found if one.name == "type"}
+    off = {one.section for one in found if one.name == "enabled" and one.value.lower() in ("0", "false", "no", "off")}
+
+    def filled(value: str) -> str:
+        return re.sub(r"\$\{(\w+)\}", lambda hit: own.get(hit.group(1), hit.group()), value)
+
+    return [
+        one._replace(kind=kinds.get(one.section, one.section), value=filled(one.value))
+        for one in found
+        if one.section not in off
+    ]
+
+
+def _tuned_setting(option: _Option) -> str | None:
+    """The setting that an option is about, where it is one of those that may be ours."""
+    if option.name in ("type", "enabled", "replace", "priority"):
+        return None
+    if option.kind == "sysctl":
+        return tuning_sysctl.canonical(option.name)
+    if option.kind == "sysfs":
+        return _of_path(option.name)
+    return _TUNED_OPTIONS.get((option.kind, option.name))
+
+
+def _of_path(path: str) -> str | None:
+    """The setting whose value a file of the kernel, or a pattern of such files, is."""
+    if path.endswith("/scaling_governor"):
+        return GOVERNOR
+    if path.endswith("/transparent_hugepage/enabled"):
+        return TRANSPARENT_HUGEPAGE
+    if path.startswith("/proc/sys/"):
+        return path[len("/proc/sys/") :].translate(str.maketrans("./", "/."))
+    moved = {f"/sys/kernel/debug/{file}": name for name, file in tuning_sysctl.MOVED_TO_DEBUGFS.items()}
+    return moved.get(path)
 
 
 def tuned_settings(
@@ -146,16 +191,15 @@ def tuned_settings(
         path, text = next(((path, text) for path in paths for text in [read(path)] if text is not None), ("", ""))
         if not text or profile in seen:
             continue
-        lines = _tuned_sections(text)
-        for section, option, value in lines:
-            if (section, option) == ("main", "include"):
-                included = [word for word in re.split(r"[\s,;]+", value) if word]
+        options = _tuned_options(text)
+        for option in options:
+            if (option.section, option.name) == ("main", "include"):
+                included = [word for word in re.split(r"[\s,;]+", option.value) if word]
                 settings.update(tuned_settings(included, read, (*seen, profile)))
-        for section, option, value in lines:
-            if section == "sysctl":
-                settings[tuning_sysctl.canonical(option)] = value, path
-            elif (section, option) in _TUNED_OPTIONS:
-                settings[_TUNED_OPTIONS[section, option]] = value, path
+        for option in options:
+            setting = _tuned_setting(option)
+            if setting is not None:
+                settings[setting] = option.value, path
     return settings
 
 
@@ -172,6 +216,27 @@ def in_tuned(wanted: Mapping[str, str], active: str, read: Callable[[str], str |
             advice = "Change that profile, or choose another with tuned-adm; tuned applies it whenever it starts."
             rivals.append(Rival(name, who, value, advice))
     return rivals
+
+
+def in_tmpfiles(wanted: Mapping[str, str], files: Iterable[tuple[str, str]]) -> list[Rival]:
+    """Lines of tmpfiles.d that write a sysctl: they are carried out after those of sysctl.d.
+
+    What the role's boot script sets comes later still.
+
+    :param wanted: setting -> value, of what the role's sysctl.d file holds.
+    :param files: (path, text), in the order in which they are read.
+    """
+    found: dict[str, Rival] = {}
+    for path, text in files:
+        for line in text.splitlines():
+            fields = line.split(None, 6)
+            if len(fields) < 7 or not re.fullmatch(r"[wf][+!=~^$-]*", fields[0]):
+                continue
+            name, value = _of_path(fields[1]), tuning_sysctl.normal(fields[6])
+            if name in wanted:
+                advice = "Remove that line: systemd-tmpfiles writes it at boot, after sysctl.d."
+                found[name] = Rival(name, path, value, advice)
+    return [rival for name, rival in found.items() if not same(name, wanted[name], rival.value or "")]
 
 
 def in_power_services(wanted: Mapping[str, str], services: Mapping[str, str]) -> list[Rival]:

@@ -14,6 +14,7 @@ from ansible_collections.ascend.sglang.plugins.module_utils.tuning_machine impor
 from ansible_collections.ascend.sglang.plugins.module_utils.tuning_rivals import Rival
 
 _UNIT_DIRECTORIES = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+_TMPFILES_DIRECTORIES = ("/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/local/lib/tmpfiles.d", "/usr/lib/tmpfiles.d")
 _BOOT_SCRIPTS = ("/etc/rc.local", "/etc/rc.d/rc.local")
 
 
@@ -25,6 +26,7 @@ def rivals(machine: Machine, wanted: Mapping[str, str], in_sysctl_file: Mapping[
     """
     found = tuning_rivals.in_sysctl_files(in_sysctl_file, tuning_files.SYSCTL_FILE, _sysctl_files(machine))
     found += tuning_rivals.in_sysctl_conf(in_sysctl_file, machine.text("/etc/sysctl.conf") or "")
+    found += tuning_rivals.in_tmpfiles(in_sysctl_file, _tmpfiles(machine))
     for path in _BOOT_SCRIPTS:
         if os.access(machine.real(path), os.X_OK):
             found += tuning_rivals.in_boot_script(wanted, path, machine.text(path) or "")
@@ -43,6 +45,16 @@ def _sysctl_files(machine: Machine) -> list[tuple[str, str]]:
     ]
     ordered = [path for path in tuning_sysctl.in_order(paths) if path != tuning_files.SYSCTL_FILE]
     return [(path, machine.text(path) or "") for path in ordered]
+
+
+def _tmpfiles(machine: Machine) -> list[tuple[str, str]]:
+    """(path, text) of the files that systemd-tmpfiles reads, in its order: one for each name, as with sysctl.d."""
+    by_name: dict[str, str] = {}
+    for directory in _TMPFILES_DIRECTORIES:
+        for name in machine.names(directory):
+            if name.endswith(".conf"):
+                by_name.setdefault(name, f"{directory}/{name}")
+    return [(by_name[name], machine.text(by_name[name]) or "") for name in sorted(by_name)]
 
 
 def _power_services(machine: Machine) -> dict[str, str]:

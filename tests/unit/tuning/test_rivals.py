@@ -124,6 +124,44 @@ def test_the_words_of_tuned_for_governor_and_huge_pages(host):
     assert rivals(host, governor="performance", transparent_hugepage="never", transparent_hugepage_enabled=True) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("[mine]\ntype=sysctl\nvm.swappiness=30\n", {"vm.swappiness": "30"}),
+        ("[mine]\ntype=cpu\ngovernor=powersave\n", {"governor": "powersave"}),
+        ("[variables]\nmuch=30\n[sysctl]\nvm.swappiness=${much}\n", {"vm.swappiness": "30"}),
+        ("[variables]\nmuch=0\n[sysctl]\nvm.swappiness=${much}\n", {}),
+        ("[sysctl]\nvm.swappiness=0 # as the recipe\n", {}),
+        ("[sysctl]\nenabled=false\nvm.swappiness=30\n", {}),
+        ("[sysfs]\n/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor=powersave\n", {"governor": "powersave"}),
+        (
+            "[sysfs]\n/sys/kernel/debug/sched/migration_cost_ns=5\n/proc/sys/vm/swappiness=30\n/sys/x=1\n",
+            {"kernel.sched_migration_cost_ns": "5", "vm.swappiness": "30"},
+        ),
+    ],
+)
+def test_tuneds_ways_to_say_it(host, recipe, text, values):
+    host.write("/etc/tuned/active_profile", "mine\n")
+    host.write("/etc/tuned/mine/tuned.conf", text)
+    assert {rival.setting: rival.value for rival in rivals(host, recipe=recipe)} == values
+
+
+# tmpfiles.d -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_of_tmpfiles_that_writes_a_sysctl_is_named(host, recipe):
+    host.write(
+        "/usr/lib/tmpfiles.d/x.conf",
+        "# w /proc/sys/kernel/numa_balancing - - - - 1\nd /proc/sys/vm/swappiness\nw\n"
+        "w- /proc/sys/vm/swappiness - - - - 30\n"
+        "w /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor - - - - powersave\n",
+    )
+    (rival,) = rivals(host, recipe=recipe)
+    assert str(rival).startswith("/usr/lib/tmpfiles.d/x.conf sets vm.swappiness to 30 and wins over this role. Remove")
+    host.write("/etc/tmpfiles.d/x.conf", "w /proc/sys/vm/swappiness - - - - 0\n")
+    assert rivals(host, recipe=recipe) == []
+
+
 # Power services -------------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +179,12 @@ def test_a_power_service_that_is_enabled_or_runs_is_named(host, sign):
     assert "power-profiles-daemon.service sets governor and wins" in str(rival)
     assert "systemctl disable --now power-profiles-daemon.service" in str(rival)
     assert rivals(host, swappiness=0) == []
+
+
+def test_the_tuning_daemons_of_openeuler_are_named(host):
+    for service in ("atuned", "pwrapis"):
+        host.write(f"/etc/systemd/system/multi-user.target.wants/{service}.service", "")
+    assert [rival.who for rival in rivals(host, **GOVERNOR)] == ["atuned.service", "pwrapis.service"]
 
 
 def test_a_power_service_that_is_only_installed_is_no_rival(host):
