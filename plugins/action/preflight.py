@@ -63,10 +63,11 @@ class ActionModule(PlanAction):
             parsers=self._parsers(asked, variables, tried, answers),
         )
         outcomes = registry.run(situation, compiled.settings.texts("sglang_preflight_skip"))
-        lines = report.lines(outcomes, of_plan)
+        hosts = list(dict.fromkeys(one.host for one in compiled.plan.services))
+        lines = report.lines(outcomes, of_plan, hosts)
         for line in report.text(lines):
             self._display.display(line)
-        content = report.as_dict(lines, situation.hosts, registry.explained())
+        content = report.as_dict(lines, hosts, registry.explained())
         # What is found differs from run to run, as a log does: that is no change.
         _differs, more = self._put(arguments.get("dest"), {_REPORT: report.as_json(content)})
         unwritten += [] if unwritten else more

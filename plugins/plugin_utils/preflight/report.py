@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.plan_stage import PLAN_CHECKS
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.registry import Outcome
-from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import some
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import some, spans
 
 # Worst first; `unknown` and `skipped` stop nothing, and say that nothing is known.
 LEVELS = ("error", "warning", "unknown", "skipped", "ok")
@@ -32,15 +32,25 @@ class Line:
     do: str = ""
 
 
-def lines(outcomes: Sequence[Outcome], of_plan: Sequence[Finding]) -> tuple[Line, ...]:
-    """Everything that there is to say, worst first, then in the order of the checks. of_plan: the compiler's."""
-    found = [*(_of_plan(one) for one in of_plan), *_plan_ok(of_plan)]
+def lines(outcomes: Sequence[Outcome], of_plan: Sequence[Finding], hosts: Collection[str]) -> tuple[Line, ...]:
+    """Everything that there is to say, worst first, then in the order of the checks.
+
+    of_plan: the compiler's findings; hosts: the plan's, those that did not answer too.
+    """
+    found = [*(_of_plan(one, hosts) for one in of_plan), *_plan_ok(of_plan)]
     for outcome in outcomes:
         found += _of_check(outcome)
     return tuple(sorted(found, key=lambda one: LEVELS.index(one.level)))
 
 
-def _of_plan(one: Finding) -> Line:
+def _of_plan(one: Finding, hosts: Collection[str]) -> Line:
+    """The compiler says where in words; what it says of a host stands with that host."""
+    word, _blank, rest = one.where.partition(" ")
+    names = tuple(rest.split(", ")) if word in ("host", "hosts") else ()
+    if names and set(names) <= set(hosts):
+        return Line(one.level, one.check, names, one.what, one.do)
+    if word == "host" and names[0] in hosts:
+        return Line(one.level, one.check, names[:1], f"{', '.join(names[1:])}: {one.what}", one.do)
     return Line(one.level, one.check, (_PLAN,), f"{one.where}: {one.what}", one.do)
 
 
@@ -66,7 +76,8 @@ def _of_check(outcome: Outcome) -> Iterator[Line]:
 
 def text(found: Sequence[Line]) -> list[str]:
     """The lines in columns, and a sum. A check that is content with many hosts takes one line."""
-    everybody = {host for one in found for host in one.hosts if host != _PLAN}
+    # What the compiler says may be of a host that did not answer.
+    everybody = {host for one in found if one.check not in PLAN_CHECKS for host in one.hosts if host != _PLAN}
     rows = [(_WORDS[one.level], one.check, _hosts(one, everybody), one.text) for one in found]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
     place = min(max((len(row[2]) for row in rows), default=0), 28)
@@ -81,7 +92,7 @@ def _hosts(line: Line, everybody: set[str]) -> str:
     if len(line.hosts) > 2 and set(line.hosts) == everybody:
         return f"all {len(everybody)} hosts"
     if line.level in ("error", "warning"):
-        return some(line.hosts)
+        return spans(line.hosts)
     return some(line.hosts, 4)
 
 
@@ -104,7 +115,10 @@ def _number(count: int, word: str) -> str:
 
 
 def as_dict(found: Sequence[Line], hosts: Sequence[str], explained: Mapping[str, str]) -> dict[str, Any]:
-    """preflight.json: the lines, and by host and check the worst level. No time: equal clusters give equal files."""
+    """preflight.json: the lines, and by host and check the worst level. No time: equal clusters give equal files.
+
+    hosts: the plan's, those that did not answer too.
+    """
     matrix: dict[str, dict[str, str]] = {host: {} for host in hosts}
     for one in found:
         for host in one.hosts:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -124,7 +125,7 @@ class Check:
 
     def finding(self, problem: Problem) -> Finding:
         """A problem as the compiler words its own."""
-        hosts = f"host{'s' if len(problem.hosts) > 1 else ''} {some(problem.hosts)}"
+        hosts = f"host{'s' if len(problem.hosts) > 1 else ''} {spans(problem.hosts)}"
         where = f"{hosts}, {problem.where}" if problem.where else hosts
         level: Literal["error", "warning"] = "error" if problem.level == "error" else "warning"
         return Finding(level, self.name, where, problem.what, problem.do or self.remedy)
@@ -157,6 +158,27 @@ def some(names: Iterable[str], most: int = 6) -> str:
     """Hosts in a message: the first few of many."""
     known = list(names)
     return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
+
+
+_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
+
+
+def spans(names: Iterable[str]) -> str:
+    """`p1 to p24, d3`: hosts in a message, each of them, where those that are numbered in a row are many."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and _follows(runs[-1][-1], name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def _follows(name: str, other: str) -> bool:
+    one, two = _NUMBERED.fullmatch(name), _NUMBERED.fullmatch(other)
+    if one is None or two is None or (one[1], one[3]) != (two[1], two[3]):
+        return False
+    return two[2] == str(int(one[2]) + 1).zfill(len(one[2]))
 
 
 def numbers(values: Iterable[int]) -> str:
