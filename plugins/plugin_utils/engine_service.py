@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import Address
@@ -25,6 +24,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import check_launch, whole
 from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
     BOOTSTRAP_PORT,
+    DIST_INIT_PORT,
     HCCL_PORT,
     HTTP_PORT,
     STORE_URL,
@@ -183,7 +183,7 @@ def _rendezvous(seat: Seat, around: Surroundings, args: dict[str, Plain], reason
         return []
     if "dist-init-addr" in seat.launch.user_args:
         where = f"sglang_{seat.launch.role}_args.dist-init-addr"
-        return _users_address(seat, where, str(here).rpartition(":")[0], str(here), f"{_HEAD}:{port}")
+        return _users_address(seat, where, str(here), f"{_HEAD}:{DIST_INIT_PORT}")
     if seat.multi_node and here != head.with_port(port):
         same_port = trailing_port(here, -1) == port
         args["dist-init-addr"] = head.with_port(port)
@@ -197,13 +197,20 @@ def _rendezvous(seat: Seat, around: Surroundings, args: dict[str, Plain], reason
 _HEAD = "<head_address>"
 
 
-def _users_address(seat: Seat, where: str, host: str, text: str, example: str) -> list[Finding]:
-    """An error where an address that the user gave for all ranks to meet at is not rank 0's."""
+def _users_address(seat: Seat, where: str, text: str, example: str) -> list[Finding]:
+    """An error where an address that the user gave for all ranks to meet at is not rank 0's, or not written so."""
     head = seat.instance.head
-    if host == head.address.in_url or (not seat.multi_node and addresses.is_loopback(host.strip("[]"))):
-        return []
-    what = f"{text} is not at rank 0 of {seat.instance.name}, {head.name} ({head.address.text})"
-    return [error("rendezvous", where, what, f"Leave it out, or write {example} with the port that you want")]
+    scheme, _head, _port = example.partition(_HEAD)
+    host, _colon, port = text.rpartition("://")[2].rpartition(":")
+    do = f"Leave it out, or write {example} with the port that you want"
+    if host != head.address.in_url and (seat.multi_node or not addresses.is_loopback(host.strip("[]"))):
+        what = f"{text} is not at rank 0 of {seat.instance.name}, {head.name} ({head.address.text})"
+        return [error("rendezvous", where, what, do)]
+    if text != f"{scheme}{host}:{port}" or not (port.isascii() and port.isdecimal()):
+        return [
+            error("rendezvous", where, f"{text!r} is not written as {scheme}ADDRESS:PORT, with a number as port", do)
+        ]
+    return []
 
 
 def _needs_data_address(seat: Seat, around: Surroundings) -> bool:
@@ -299,9 +306,7 @@ def _users_zbal(seat: Seat, env: Mapping[str, str]) -> list[Finding]:
     if ZBAL_URL not in seat.launch.user_env or ZBAL_URL not in env:
         return []
     where = f"sglang_{seat.launch.role}_env.{ZBAL_URL}"
-    return _users_address(
-        seat, where, urlsplit(env[ZBAL_URL]).netloc.rpartition(":")[0], env[ZBAL_URL], f"tcp://{_HEAD}:{ZBAL_PORT}"
-    )
+    return _users_address(seat, where, env[ZBAL_URL], f"tcp://{_HEAD}:{ZBAL_PORT}")
 
 
 def local_sources(paths: tuple[str, ...], found: Mapping[str, str]) -> tuple[str, ...]:

@@ -5,12 +5,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import Address
-from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import PLACEHOLDER
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import PLACEHOLDER, PLACEHOLDERS
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain
+
+_ANY_SPELLING = re.compile(r"<([A-Za-z_ -]+)>")
+
+
+def misspelled(value: Plain) -> tuple[str, str] | None:
+    """A placeholder in another spelling than ours, as pages have them (`<network-interface>`), and the right one.
+
+    It would reach the service as it stands. Other words in angle brackets are nobody's placeholder.
+    """
+    if isinstance(value, dict):
+        return next(filter(None, map(misspelled, value.values())), None)
+    if isinstance(value, list):
+        return next(filter(None, map(misspelled, value)), None)
+    for hit in _ANY_SPELLING.finditer(value if isinstance(value, str) else ""):
+        name = hit.group(1).strip().lower().replace("-", "_").replace(" ", "_")
+        if name in PLACEHOLDERS and name != hit.group(1):
+            return hit.group(), f"<{name}>"
+    return None
 
 
 @dataclass(frozen=True)

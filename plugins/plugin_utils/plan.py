@@ -211,6 +211,7 @@ def _plan(
 ) -> Plan:
     settings, profile = inputs.settings, inputs.profile
     places = seats(layout, launches)
+    found += plan_checks.transfer_backends(launches)
     python = settings.text("sglang_python")
     paths = {name: settings.text(f"sglang_{name}") for name in ("model_path", "draft_model_path")}
     group_store = profile.disaggregated and uses_store(launches["prefill"])

@@ -8,12 +8,14 @@ What hosts lack is the preflight's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error, warning
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch
+from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import transfer_backend
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME
 
@@ -35,6 +37,15 @@ def _path(name: str, given: ClusterSettings, needs: str) -> Iterator[Finding]:
         yield error("model-path", name, "is not set", example)
     elif "<" in value or not value.startswith("/"):
         yield error("model-path", name, f"{value!r} is no absolute path on the hosts", example)
+
+
+def transfer_backends(launches: Mapping[str, RoleLaunch]) -> Iterator[Finding]:
+    """An error where prefill and decode would wait for one another in two languages."""
+    used = {role: transfer_backend(launches[role]) for role in ("prefill", "decode") if role in launches}
+    if len(set(used.values())) > 1:
+        what = " and ".join(f"{role} has {backend or 'the one of the engine'}" for role, backend in used.items())
+        do = "Set disaggregation-transfer-backend in both to the same, or in neither"
+        yield error("transfer-backend", "sglang_prefill_args and sglang_decode_args", what, do)
 
 
 def entrances(services: Sequence[Service]) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.translate imp
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.values import check_values
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.wordtypes import integer
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error
+from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import misspelled
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import RoleProfile
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, describe
@@ -199,6 +200,8 @@ def override_args(
         elif _has_nul(value):
             what = "a NUL character cannot stand on a command line"
             findings.append(error("value", f"{where}.{given}", what, "Take it out"))
+        elif (spelling := misspelled(value)) is not None:
+            findings.append(_misspelled(f"{where}.{given}", *spelling))
         elif flag is not None and value is False and flag.optional:
             checked[given], result[name] = user[given], value
             reasons.note_flag(name, "override")
@@ -246,6 +249,11 @@ def _canonical(engine: Engine, given: str, value: Plain) -> tuple[str, Plain]:
     return _full_name(engine, given), _sorted_keys(value)
 
 
+def _misspelled(where: str, given: str, right: str) -> Finding:
+    what = f"{given} is a placeholder that nobody replaced"
+    return error("placeholder", where, what, f"Give the value itself, or write {right} for what the plan derives")
+
+
 def _has_nul(value: Plain) -> bool:
     items = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     return any(map(_has_nul, items)) or (isinstance(value, str) and "\0" in value)
@@ -277,6 +285,8 @@ def _override_env(
         elif isinstance(value, (dict, list)) or (isinstance(value, str) and "\0" in value):
             what = f"a text or number is needed, not {describe(value)}"
             findings.append(error("variable-value", where, what, BY_NAME[f"sglang_{role}_env"].meaning))
+        elif (spelling := misspelled(value)) is not None:
+            findings.append(_misspelled(where, *spelling))
         else:
             reasons.note("env", name, "override")
             if value is None:

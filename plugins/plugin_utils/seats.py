@@ -163,9 +163,15 @@ def names_no_backend(launch: RoleLaunch) -> bool:
     return _TRANSFER_FLAG not in launch.args and _TRANSFER_FLAG not in launch.user_args
 
 
+def transfer_backend(launch: RoleLaunch) -> str | None:
+    """What moves the KV cache of a prefill or decode; None: the parser's own choice."""
+    named = launch.args.get(_TRANSFER_FLAG)
+    return TRANSFER_BACKEND if names_no_backend(launch) else None if named is None else str(named)
+
+
 def uses_store(launch: RoleLaunch) -> bool:
     """Whether a prefill or decode meets the others of its PD group at a store."""
-    return launch.args.get(_TRANSFER_FLAG) == TRANSFER_BACKEND or names_no_backend(launch)
+    return transfer_backend(launch) == TRANSFER_BACKEND
 
 
 def store_port(launch: RoleLaunch) -> int:

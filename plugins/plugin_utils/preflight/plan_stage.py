@@ -34,6 +34,8 @@ PLAN_CHECKS: Mapping[str, str] = {
     "port-range": "Ports are between 1 and 65535.",
     "npus": "Services of a host have NPUs of their own, as many as their sizes need.",
     "npu-range": "A service's NPUs are those of its host.",
+    "placeholder": "No setting has a page's placeholder left in it.",
+    "transfer-backend": "Prefill and decode move the KV cache with one backend.",
     "rendezvous": "The address of an instance's rendezvous is its rank 0's.",
     "host": "The address that a service listens on is one that its clients can use.",
     "benchmark-host": "The host that asks the benchmark's questions is in the inventory and can reach the entrance.",

@@ -299,6 +299,22 @@ def test_a_variable_that_will_not_do_is_refused(name, value, message):
     assert error.startswith(message)
 
 
+@pytest.mark.parametrize(
+    "given", ["<network-interface>", "<Network_Interface>", "x <model path> y", "<NODE-RANK>", "<model-path>/a"]
+)
+def test_a_pages_placeholder_that_was_left_in_is_refused(given):
+    says = "is a placeholder that nobody replaced. Give the value itself, or write <"
+    for setting, value in (
+        ("sglang_decode_env", {"TP_SOCKET_IFNAME": given}),
+        ("sglang_decode_args", {"served-model-name": given}),
+        ("sglang_decode_args", {"model-loader-extra-config": {"a": ["b", given]}}),
+        ("sglang_router_args", {"tokenizer-path": given}),
+    ):
+        (error,) = errors_of(R1, **{setting: value})
+        assert error.startswith(f"{setting}.{next(iter(value))}: <")
+        assert says in error
+
+
 def test_a_base_port_of_the_user_is_kept():
     plan = planned(R1, sglang_decode_env={"HCCL_IF_BASE_PORT": 61000})
     assert service(plan, "decode").port_ranges["hccl"] == [61000, 61015]

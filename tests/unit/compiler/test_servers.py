@@ -100,7 +100,7 @@ def test_a_prefill_that_a_profile_puts_on_loopback_is_reachable_all_the_same():
             "192.0.2.99",
             "192.0.2.99 is not the data address of d1 (192.0.2.21). Leave it out, or correct sglang_data_addr",
         ),
-        ("<data-address>", "<data-address> is not the data address of d1 (192.0.2.21). Leave it out, or correct"),
+        ("<address>", "<address> is not the data address of d1 (192.0.2.21). Leave it out, or correct"),
         (
             "not an address",
             "not an address is not the data address of d1 (192.0.2.21). Leave it out, or correct sglang_",
@@ -195,6 +195,19 @@ def test_a_rendezvous_that_is_not_at_rank_0_is_refused(given):
     )
 
 
+@pytest.mark.parametrize(
+    "given",
+    ["192.0.2.21:port", "192.0.2.21:", "<head_address>:x", "<head_address>:5000 ", "tcp://<head_address>:5000"],
+)
+def test_a_rendezvous_at_rank_0_needs_a_port_and_nothing_else(given):
+    errors = errors_of(R1, sglang_decode_args={"dist-init-addr": given})
+    filled = given.replace("<head_address>", "192.0.2.21")
+    assert errors == [
+        f"sglang_decode_args.dist-init-addr: {filled!r} is not written as ADDRESS:PORT, with a number as port. "
+        "Leave it out, or write <head_address>:5000 with the port that you want."
+    ]
+
+
 def test_one_node_may_meet_itself_on_loopback():
     plan = planned(W4A8, sglang_decode_args={"dist-init-addr": "127.0.0.1:5100"})
     assert flags(service(plan, "decode"))["--dist-init-addr"] == ["127.0.0.1:5100"]
@@ -283,8 +296,24 @@ def test_the_transfer_backend_that_a_page_forgot_is_added():
     assert "--disaggregation-transfer-backend" not in reasons(planned(R1), "prefill")
 
 
+@pytest.mark.parametrize("role", ["prefill", "decode"])
+@pytest.mark.parametrize("named", [MOONCAKE, {"disaggregation-transfer-backend": None}])
+def test_prefill_and_decode_use_one_transfer_backend(role, named):
+    (error,) = errors_of(R1, **{f"sglang_{role}_args": named})
+    other = {"prefill": "decode", "decode": "prefill"}[role]
+    assert f"{role} ha" in error
+    assert f"{other} ha" in error
+    assert error.endswith("Set disaggregation-transfer-backend in both to the same, or in neither.")
+    # What the page forgot is added to the one that the user did not set.
+    name = "kimi-k2-6-w4a8-1p1d-24p"
+    assert len(errors_of(name, **{f"sglang_{role}_args": MOONCAKE})) == 1
+    same = {"disaggregation-transfer-backend": "ascend"}
+    assert errors_of(name, **{f"sglang_{role}_args": same}) == []
+
+
 def test_a_user_may_leave_the_transfer_backend_to_the_engine():
-    plan = planned(R1, sglang_decode_args={"disaggregation-transfer-backend": None})
+    named = {"disaggregation-transfer-backend": None}
+    plan = planned(R1, sglang_prefill_args=named, sglang_decode_args=named)
     assert "--disaggregation-transfer-backend" not in flags(service(plan, "decode"))
     assert reasons(plan, "decode")["--disaggregation-transfer-backend"] == "override"
 
@@ -347,6 +376,16 @@ def test_a_zbal_port_of_the_user_is_kept():
 def test_a_zbal_address_that_is_not_rank_0s_is_refused(given):
     found = [str(one) for one in zbal(2, sglang_prefill_env={URL: given}).findings if one.level == "error"]
     assert found[0].startswith(f"sglang_prefill_env.{URL}: {given} is not at rank 0 of prefill-0, p1 (192.0.2.11). ")
+
+
+@pytest.mark.parametrize("given", ["tcp://<head_address>:x", "http://<head_address>:24699", "<head_address>:24699"])
+def test_a_zbal_url_at_rank_0_is_written_as_one(given):
+    found = [str(one) for one in zbal(2, sglang_prefill_env={URL: given}).findings if one.level == "error"]
+    filled = given.replace("<head_address>", "192.0.2.11")
+    assert found == [
+        f"sglang_prefill_env.{URL}: {filled!r} is not written as tcp://ADDRESS:PORT, with a number as port. "
+        "Leave it out, or write tcp://<head_address>:24699 with the port that you want."
+    ]
 
 
 # What is kept out, and where CANN is
