@@ -9,6 +9,7 @@ nodes, all of a PD group, and the dedicated store. What they do on the hosts is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,8 +18,10 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import Add
 from ansible_collections.ascend.sglang.plugins.plugin_utils.allocation import Piece, PortClaim
 from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import Seat
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME
 
 PORT = "guard"
+_SETTING = BY_NAME["sglang_guard_port"]
 _PD_GROUP = ("prefill", "decode")
 # The ports of an instance's head that show that its process is there: from the rendezvous on, and when it serves.
 _HEAD_PORTS = ("http", "dist_init")
@@ -27,13 +30,21 @@ _HEAD_PORTS = ("http", "dist_init")
 def port_claims(places: Sequence[Seat], store: PortClaim | None, base: int) -> Iterator[PortClaim]:
     """A port for each guard, to come after all others: it may be any.
 
-    store: the claim of the dedicated store, where there is one; base: the first number to try.
+    store: the claim of the dedicated store, where there is one; base: the first number to try. One that the user chose
+    is kept by the first guard of each host; only its further ones move on.
     """
-    if store is not None:
-        yield replace(store, base=base, pieces=(Piece(PORT),), user_set="")
-    for seat in places:
-        if seat.multi_node or seat.launch.role in _PD_GROUP:
-            yield PortClaim(seat.host.name, seat.owner, base, (Piece(PORT),))
+    claims = [] if store is None else [replace(store, base=base, pieces=(Piece(PORT),), user_set="")]
+    claims += [
+        PortClaim(seat.host.name, seat.owner, base, (Piece(PORT),))
+        for seat in places
+        if seat.multi_node or seat.launch.role in _PD_GROUP
+    ]
+    chosen = _SETTING.name if base != _SETTING.default else ""
+    before: Counter[str] = Counter()
+    for claim in claims:
+        place = before[claim.host]
+        yield replace(claim, base=base + place, user_set="" if place else chosen)
+        before[claim.host] += 1
 
 
 def attach(services: Sequence[Service], addresses: Mapping[str, Address], gone_seconds: int) -> list[Service]:

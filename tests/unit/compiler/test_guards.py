@@ -112,6 +112,20 @@ def test_a_users_port_in_its_place_is_named():
     assert errors_of(R1, sglang_decode_args={"port": 29100}, sglang_guard_port=29200) == []
 
 
+def test_a_port_that_the_user_chose_does_not_move():
+    do = " Set one of them to another port."
+    assert errors_of(R1, sglang_guard_port=8000) == [
+        f"host p{n + 1}: port 8000 is wanted by prefill-{n} (guard, set by sglang_guard_port) and by prefill-{n} "
+        f"(http, dp_attention).{do}"
+        for n in (0, 1)
+    ]
+    # A second guard on a host has the next one.
+    groups = {"prefill": ["n1"], "decode": ["n1", "n2"], "router": ["n1"]}
+    one = {"prefill": 1, "decode": 1}
+    plan = planned(R1, groups=groups, sglang_instances=one, hosts={"n1": {"sglang_npus": 32}}, sglang_guard_port=31000)
+    assert sorted(one.ports["guard"] for one in plan.services if one.host == "n1" and one.guard) == [31000, 31001]
+
+
 def test_addresses_of_every_kind():
     plan = planned(
         R1, hosts={"d1": {"sglang_data_address": "2001:db8::21"}, "d2": {"sglang_data_address": "d2.example.org"}}
