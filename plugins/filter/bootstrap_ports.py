@@ -36,7 +36,7 @@ from typing import Any
 from ansible_collections.ascend.sglang.plugins.plugin_utils.filters import bootstrap_ports_of, plan_of
 
 
-def bootstrap_ports(groups: Any, hostvars: Any, profile: str | None = None) -> Any:
+def bootstrap_ports(groups: Any, hostvars: Any = None, profile: str | None = None) -> Any:
     """See DOCUMENTATION."""
     return bootstrap_ports_of(plan_of("bootstrap_ports", groups, hostvars, profile))
 

@@ -35,7 +35,7 @@ from typing import Any
 from ansible_collections.ascend.sglang.plugins.plugin_utils.filters import node_ranks_of, plan_of
 
 
-def node_ranks(groups: Any, hostvars: Any, profile: str | None = None) -> Any:
+def node_ranks(groups: Any, hostvars: Any = None, profile: str | None = None) -> Any:
     """See DOCUMENTATION."""
     return node_ranks_of(plan_of("node_ranks", groups, hostvars, profile))
 

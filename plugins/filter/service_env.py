@@ -35,7 +35,7 @@ from typing import Any
 from ansible_collections.ascend.sglang.plugins.plugin_utils.filters import plan_of, service_env_of
 
 
-def service_env(groups: Any, hostvars: Any, profile: str | None = None) -> Any:
+def service_env(groups: Any, hostvars: Any = None, profile: str | None = None) -> Any:
     """See DOCUMENTATION."""
     return service_env_of(plan_of("service_env", groups, hostvars, profile))
 

@@ -39,7 +39,7 @@ from typing import Any
 from ansible_collections.ascend.sglang.plugins.plugin_utils.filters import plan_of
 
 
-def topology(groups: Any, hostvars: Any, profile: str | None = None) -> Any:
+def topology(groups: Any, hostvars: Any = None, profile: str | None = None) -> Any:
     """See DOCUMENTATION."""
     return [one.as_dict() for one in plan_of("topology", groups, hostvars, profile).instances]
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text, errors
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Variables, compile_from
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_variables import HostVariables
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.values import describe, plain
 
 
 def plan_of(name: str, groups: Any, hostvars: Any, profile: str | None) -> Plan:
@@ -22,6 +23,7 @@ def plan_of(name: str, groups: Any, hostvars: Any, profile: str | None) -> Plan:
     if not isinstance(groups, Mapping) or not isinstance(hostvars, Mapping):
         given = f"{type(groups).__name__} and {type(hostvars).__name__}"
         raise TypeError(f"ascend.sglang.{name}: expected `groups | ascend.sglang.{name}(hostvars)`, not {given}")
+    _require_hosts(name, groups, hostvars)
     # Ansible's hostvars have raw_get; a mapping that somebody built has not.
     hosts = HostVariables(hostvars, getattr(hostvars, "_loader", None)) if hasattr(hostvars, "raw_get") else hostvars
     try:
@@ -32,6 +34,19 @@ def plan_of(name: str, groups: Any, hostvars: Any, profile: str | None) -> Plan:
     if errors(plan.findings):
         raise ValueError(f"ascend.sglang.{name}: {error_text(plan.findings)}")
     return plan
+
+
+def _require_hosts(name: str, groups: Mapping[Any, Any], hostvars: Mapping[Any, Any]) -> None:
+    """TypeError where the arguments are mappings, and not those of an inventory."""
+    for group, members in groups.items():
+        if not isinstance(members, Sequence) or isinstance(members, (str, bytes)):
+            raise TypeError(
+                f"ascend.sglang.{name}: group {group} must be a list of hosts, not {describe(plain(members))}"
+            )
+        for host in members:
+            # Asking Ansible's own hostvars for a host's variables takes a while, and they are a mapping.
+            if host not in hostvars or not (hasattr(hostvars, "raw_get") or isinstance(hostvars[host], Mapping)):
+                raise TypeError(f"ascend.sglang.{name}: hostvars has no variables of {host}, which is in group {group}")
 
 
 def node_ranks_of(plan: Plan) -> dict[str, dict[str, Any]]:
