@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -86,6 +87,18 @@ class Cluster:
         run = self.run("deploy", "-e", f"sglang_plan_dir={self.folder}", **changes).passed()
         self.plan = json.loads((self.folder / "plan.json").read_text())
         return run
+
+    def wait_ready(self, host: str, seconds: int) -> str:
+        """What the module wait_ready says of one host, asked by itself."""
+        words = json.dumps({"services": self.services, "timeout": seconds})
+        told = {"ANSIBLE_CONFIG": str(lab.PROJECT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
+        done = subprocess.run(
+            [playbooks.ANSIBLE_PLAYBOOK.with_name("ansible"), host, "-i", self.inventory(),
+             "-m", "ascend.sglang.wait_ready", "-a", words],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            cwd=lab.PROJECT, env=os.environ | told,
+        )  # fmt: skip
+        return done.stdout
 
     def status(self) -> dict[str, Any]:
         """What status.yml says."""
