@@ -37,6 +37,7 @@ class Case(NamedTuple):
     sources: tuple[str, ...]
     python: str
     units: tuple[str, ...]
+    cxx_abi: str | None = None  # what the plan pins
 
     @property
     def name(self) -> str:
@@ -60,18 +61,21 @@ class Verdict(NamedTuple):
     variables: dict[str, str]
 
 
-def cases(services: Iterable[tuple[str, tuple[str, ...], str]]) -> list[Case]:
-    """One for each way in which services source: (unit, sources, python) of each; those without sources need none."""
-    units: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for unit, sources, python in services:
+def cases(services: Iterable[tuple[str, tuple[str, ...], str, str | None]]) -> list[Case]:
+    """One for each way in which services source: (unit, sources, python, pinned C++ ABI) of each.
+
+    Those without sources need none.
+    """
+    units: dict[tuple[tuple[str, ...], str, str | None], list[str]] = {}
+    for unit, sources, python, pin in services:
         if sources:
-            units.setdefault((sources, python), []).append(unit)
-    return [Case(sources, python, tuple(names)) for (sources, python), names in units.items()]
+            units.setdefault((sources, python, pin), []).append(unit)
+    return [Case(sources, python, tuple(names), pin) for (sources, python, pin), names in units.items()]
 
 
 def script(case: Case, cxx_abi: str | None) -> str:
     """What launch.sh has up to its exports, then the environment on stdout."""
-    guard = source_guard.render(list(case.sources), case.python, cxx_abi)
+    guard = source_guard.render(list(case.sources), case.python, case.cxx_abi or cxx_abi)
     return f"set -euo pipefail\n{{\n{guard}}} >&2\nexec /usr/bin/env -0\n"
 
 

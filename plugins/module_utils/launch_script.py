@@ -46,7 +46,8 @@ def render(service: PlanService, directory: str, cxx_abi: str | None = None) -> 
 
     :param service: what to start.
     :param directory: where launch.sh and, where there are secrets, launcher.py will be.
-    :param cxx_abi: ``"0"`` or ``"1"`` pins ATB's C++ ABI; None lets the service's own python decide.
+    :param cxx_abi: ``"0"`` or ``"1"`` pins ATB's C++ ABI where the plan does not; None lets the service's own python
+        decide.
     """
     head = _HEADER.format(unit=service.unit, host=service.host, title=service.title)
     return "\n".join([head, *surroundings(service, cxx_abi), _command(service, directory)])
@@ -55,7 +56,7 @@ def render(service: PlanService, directory: str, cxx_abi: str | None = None) -> 
 def surroundings(service: PlanService, cxx_abi: str | None = None) -> list[str]:
     """What launch.sh has in front of its command: the scripts to source, the variables to unset and to export."""
     parts = []
-    guard = source_guard.render(list(service.source), service.python, cxx_abi)
+    guard = source_guard.render(list(service.source), service.python, service.cxx_abi or cxx_abi)
     if guard:
         # What vendor scripts print belongs to the log, not to the output of --dry-run.
         parts.append("{\n" + guard + "} >&2\n")

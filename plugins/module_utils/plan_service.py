@@ -52,6 +52,7 @@ class PlanService:
     ports: tuple[tuple[str, int], ...]
     port_ranges: tuple[tuple[str, int, int], ...]
     guard: guard_plan.GuardPlan | None = None
+    cxx_abi: str | None = None
 
     @property
     def python(self) -> str:
@@ -129,6 +130,7 @@ def parse(service: Any) -> PlanService:
         ports=reader.ports(),
         port_ranges=reader.port_ranges(),
         guard=reader.guard(),
+        cxx_abi=reader.cxx_abi(),
     )
 
 
@@ -245,6 +247,12 @@ class _Reader:
                 self.refuse(key, pair, "[first, last]")
             ranges.append((str(name), self._port(key, pair[0]), self._port(key, pair[1])))
         return tuple(ranges)
+
+    def cxx_abi(self) -> str | None:
+        value = self._service.get("cxx_abi")
+        if value not in (None, "0", "1"):
+            self.refuse("cxx_abi", value, '"0", "1" or null')
+        return None if value is None else str(value)
 
     def guard(self) -> guard_plan.GuardPlan | None:
         try:

@@ -38,7 +38,9 @@ options:
     type: str
     default: python3
   cxx_abi:
-    description: Pins the C++ ABI that ATB is told. Not set, the torch of the engine's own python decides.
+    description:
+      - Pins the C++ ABI that ATB is told. Not set, the torch of the engine's own python decides.
+      - With O(services) the plan decides (setting C(sglang_cxx_abi)); another value here is refused.
     type: str
     choices: ['0', '1']
   user:
@@ -168,7 +170,16 @@ def wanted_cases(params: dict[str, Any], found: dict[str, Any]) -> list[cann_pro
         sources = tuple(found[part]["path"] for part in ("toolkit", "atb") if found[part])
         return [cann_proof.Case(sources, params["python"], ())] if sources else []
     services = plan_service.parse_all(params["services"])
-    return cann_proof.cases((service.unit, service.source, service.python) for service in services)
+    wanted = cann_proof.cases((one.unit, one.source, one.python, one.cxx_abi) for one in services)
+    pin = params["cxx_abi"]
+    other = next((case for case in wanted if pin is not None and case.cxx_abi != pin), None)
+    if other is not None:
+        # launch.sh has what the plan says; another proof would prove nothing.
+        raise ValueError(
+            f"cann_cxx_abi is {pin}, and the plan has {other.cxx_abi or 'no pin'} for {other.name}: leave it out, and "
+            "set sglang_cxx_abi, which every service gets"
+        )
+    return wanted
 
 
 def main() -> None:
@@ -187,6 +198,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = module.params
+    if params["timeout"] < 1:
+        module.fail_json(msg=f"cann: timeout is {params['timeout']}; it must be at least 1 second")
     try:
         account = pwd.getpwnam(params["user"]) if params["user"] else pwd.getpwuid(os.geteuid())
     except KeyError:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.module_utils.source_guard import is_atb
 from ansible_collections.ascend.sglang.plugins.plugin_utils import (
     addresses,
     benchmark,
@@ -263,6 +264,9 @@ def _plan(
         )
         # Prefill and decode look for the store as soon as they start.
         services.insert(0, store_service.build(layout.router, own, python=python, source=source))
+    pin = settings.text("sglang_cxx_abi")
+    if pin:
+        services = [replace(one, cxx_abi=pin) if any(map(is_atb, one.source)) else one for one in services]
     addresses_of = {name: host.address for name, host in cluster.hosts.items()}
     services = guards.attach(services, addresses_of, settings.number("sglang_guard_gone_seconds"))
     plan = Plan(

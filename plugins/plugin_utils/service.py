@@ -19,7 +19,8 @@ class Service:
     argv: `[python, "-m", module, …]`, secrets by name; env: what launch.sh exports; unset, source: what it unsets and
     sources; url: where this process answers HTTP; ports: name -> port that it listens on; port_ranges: name -> first
     and last port, inclusive; npus: first and last NPU, inclusive, None for a process without; guard: where its guard
-    answers and whom it watches (see guards.py), None for a service without.
+    answers and whom it watches (see guards.py), None for a service without; cxx_abi: what ATB is told, None where
+    the service's python decides.
     """
 
     host: str
@@ -38,6 +39,7 @@ class Service:
     port_ranges: Mapping[str, list[int]]
     npus: tuple[int, int] | None
     guard: Mapping[str, Any] | None = None
+    cxx_abi: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -62,6 +64,7 @@ class Service:
             "port_ranges": dict(self.port_ranges),
             "npus": None if self.npus is None else list(self.npus),
             "guard": None if self.guard is None else dict(self.guard),
+            **({} if self.cxx_abi is None else {"cxx_abi": self.cxx_abi}),
         }
 
     @classmethod

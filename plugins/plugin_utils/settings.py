@@ -207,6 +207,15 @@ SETTINGS: tuple[Setting, ...] = (
         "the NPU devices (group HwHiAiUser).",
     ),
     Setting(
+        "sglang_cxx_abi",
+        "str",
+        "",
+        "Pins the C++ ABI (0 or 1) that ATB's set_env.sh is told by every service. Empty: that of the torch in "
+        "sglang_python.",
+        choices=("0", "1"),
+        example="1",
+    ),
+    Setting(
         "sglang_host_tuning",
         "bool",
         True,

@@ -109,15 +109,24 @@ def test_as_another_account(vendor, monkeypatch):
 
 def test_services_that_source_alike_are_proven_once():
     services = [
-        ("sglang-prefill", (ONE,), "python3"),
-        ("sglang-decode", (ONE,), "python3"),
-        ("sglang-mixed", (ONE,), "/opt/python"),
-        ("sglang-router", (), "python3"),
+        ("sglang-prefill", (ONE,), "python3", None),
+        ("sglang-decode", (ONE,), "python3", None),
+        ("sglang-decode-1", (ONE,), "python3", "0"),
+        ("sglang-mixed", (ONE,), "/opt/python", None),
+        ("sglang-router", (), "python3", None),
     ]
     assert cann_proof.cases(services) == [
-        ((ONE,), "python3", ("sglang-prefill", "sglang-decode")),
-        ((ONE,), "/opt/python", ("sglang-mixed",)),
+        ((ONE,), "python3", ("sglang-prefill", "sglang-decode"), None),
+        ((ONE,), "python3", ("sglang-decode-1",), "0"),
+        ((ONE,), "/opt/python", ("sglang-mixed",), None),
     ]
+
+
+@pytest.mark.parametrize(("planned", "given", "abi"), [("0", None, "0"), ("0", "0", "0"), (None, None, "1")])
+def test_the_plans_pin_is_what_is_proven(vendor, planned, given, abi):
+    case = cann_proof.Case(tuple(vendor.sources), vendor.python("echo 1"), (), planned)
+    proof = cann_proof.prove(cann_proof.script(case, given), "/usr/bin/python3", None, 20)
+    assert proof.environment["ATB_HOME_PATH"].endswith(f"cxx_abi_{abi}")
 
 
 def test_defaults_that_would_reach_a_service_if_they_could():

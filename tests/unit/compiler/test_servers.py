@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.ascend.sglang.plugins.module_utils import launch_script, plan_service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, Interface
 
 from .cluster import (
@@ -413,6 +414,23 @@ def test_cann_is_sourced_where_the_host_has_it():
         ("p1", page, None, "cann-location"),
         ("p1", None, "/opt/my ascend/cann/set_env.sh", "cann-location"),
     ]
+
+
+@pytest.mark.parametrize("given", [0, "0", "1"])
+def test_a_pinned_abi_is_part_of_every_service_that_sources_atb(given):
+    plan = planned(R1, sglang_cxx_abi=given, sglang_store="dedicated")
+    pins = {one.role: one.as_dict().get("cxx_abi", "none") for one in plan.services}
+    assert pins == {"store": str(given), "prefill": str(given), "decode": str(given), "router": "none"}
+    for one in plan.services:
+        parsed = plan_service.parse(one.as_dict())
+        assert (f"--cxx_abi={given}" in launch_script.render(parsed, "/x")) == (one.role != "router")
+        # A role's own option does not win over the plan, which restart, status and the proof know too.
+        assert launch_script.render(parsed, "/x", "1" if str(given) == "0" else "0").count(f"--cxx_abi={given}") == (
+            one.role != "router"
+        )
+    assert not any("cxx_abi" in one.as_dict() for one in planned(R1).services)
+    (error,) = errors_of(R1, sglang_cxx_abi="2")
+    assert "sglang_cxx_abi: '2' is none of 0, 1" in error
 
 
 def test_a_key_stands_by_name_everywhere_and_with_its_reason():
