@@ -152,8 +152,8 @@ def place_npus(
             first = claim.first if claim.first is not None else _first_free(taken, claim.count, have)
             span = range(first, first + claim.count)
             owner = next((taken[npu] for npu in span if npu in taken), None)
-            if owner is not None or span.stop > have:
-                clash = f"{owner} has some of them" if owner else f"the host has {have}"
+            if owner is not None or span.stop > have or first < 0:
+                clash = f"{owner} has some of them" if owner else f"the host has {have}, counted from 0"
                 what = f"{claim.owner} wants NPUs {first} to {span.stop - 1}, and {clash}"
                 findings.append(error("npus", f"host {host}", what, "Correct base-gpu-id, or leave it out"))
             taken.update(dict.fromkeys(span, claim.owner))

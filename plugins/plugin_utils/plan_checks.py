@@ -35,7 +35,7 @@ def _path(name: str, given: ClusterSettings, needs: str) -> Iterator[Finding]:
     example = f"{needs}: set it, for example to {BY_NAME[name].example}"
     if not value:
         yield error("model-path", name, "is not set", example)
-    elif "<" in value or not value.startswith("/"):
+    elif "<" in value or not value.startswith("/") or not value.isprintable() or value != value.strip():
         yield error("model-path", name, f"{value!r} is no absolute path on the hosts", example)
 
 

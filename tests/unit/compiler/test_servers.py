@@ -451,6 +451,8 @@ def test_paths_are_absolute_and_there():
         ),
         ("", "sglang_model_path: is not set. "),
         ("models/r1", "sglang_model_path: 'models/r1' is no absolute path on the hosts. "),
+        ("/models/r1\n", "sglang_model_path: '/models/r1\\n' is no absolute path on the hosts. "),
+        ("/models/r1 ", "sglang_model_path: '/models/r1 ' is no absolute path on the hosts. "),
         ("<model_path>", "sglang_model_path: '<model_path>' is no absolute path on the hosts. "),
     ):
         (error,) = errors_of(R1, sglang_model_path=value)
