@@ -13,6 +13,7 @@ import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from ansible_collections.ascend.sglang.plugins.module_utils import secret_launcher
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Run, run
@@ -24,13 +25,29 @@ _SHORTEST_SECRET = 4
 
 _SECRETS = "secrets.env"
 
-# What names itself a secret, whatever its value.
+# What names itself a secret, whatever its value: as an assignment in any notation, as an option, in a header, in a URL.
+_SECRET_WORDS = rb"(?:(?<!@)secret|passw(?:or)?d|passphrase|(?:api|access|private|secret)[_-]?key|credentials?)"
+_TOKEN_WORD = rb"token"
+# That one is named, or is not there, is no secret; and numbers of tokens are none.
+_KEPT = rb"(?:<redacted>|@secret:|\{|(?:admin_)?api_key['\"]|(?:None|null|True|False|true|false)\b"
+_KEPT_NUMBER = rb"|\d+(?![\w.-]))"
+
+
+def _named(word: bytes, kept: bytes) -> tuple[re.Pattern[bytes], ...]:
+    name = word + rb"['\"]?[ \t]{0,2}[=:][ \t]{0,2}"
+    option = rb"--(?:[a-z0-9]{1,20}-){0,5}" + word + rb"(?:['\"]?\s?,\s*['\"]?|[ =]+['\"]?)"
+    return (
+        re.compile(rb"(?i)(" + name + rb"(?P<quote>['\"]))(?!" + kept + rb")(?:\\.|(?!(?P=quote))[^\\\n])+"),
+        re.compile(rb"(?i)(" + name + rb")(?!" + kept + rb")[^\s'\",;)}\]]+"),
+        re.compile(rb"(?i)(" + option + rb")(?!-|" + kept + rb")[^\s'\",\]]+"),
+    )
+
+
 _NAMED = (
-    re.compile(rb"(--(?:admin-)?api-key[ =]+['\"]?)(?!@secret:|\{|<redacted>)[^\s'\",\]]+"),
-    re.compile(rb"((?:admin_)?api_key['\"]?\s*[=:]\s*['\"])(?!<redacted>)[^'\"]+"),
-    re.compile(rb"([Aa]uthorization['\"]?: *['\"]?Bearer +)[^\s'\",]+"),
-    re.compile(rb"((?:TOKEN|SECRET|PASSWORD|PASSWD|API_KEY)=)[^\s'\"]+"),
-    re.compile(rb"(https?://[^\s/:@]+:)[^\s/@]+(?=@)"),
+    *_named(_SECRET_WORDS, _KEPT + rb")"),
+    *_named(_TOKEN_WORD, _KEPT + _KEPT_NUMBER),
+    re.compile(rb"(?i)(authorization['\"]?: *['\"]?(?:bearer|basic) +)(?!<redacted>)[^\s'\",]+"),
+    re.compile(rb"(?i)((?<![a-z0-9])[a-z][a-z0-9+.-]{1,15}://[^\s/:@]{0,99}:)[^\s/@]+(?=@)"),
 )
 
 # How the host is. A tool that is missing is told in its file.
@@ -68,7 +85,10 @@ class Limits:
 
 
 def secrets_of(layout: Layout) -> list[bytes]:
-    """The values of all secrets that this collection keeps on the host, earlier ones included, longest first."""
+    """The values of all secrets that this collection keeps on the host, earlier ones included, longest first.
+
+    Each also as JSON, Python, a shell and a URL write it.
+    """
     found = set()
     for top in (layout.config, layout.histories):
         for directory, _names, files in os.walk(top):
@@ -77,8 +97,14 @@ def secrets_of(layout: Layout) -> list[bytes]:
                     values = secret_launcher.read_secrets(os.path.join(directory, _SECRETS)).values()
                 except (OSError, ValueError):
                     continue
-                found |= {value.encode() for value in values if len(value) >= _SHORTEST_SECRET}
+                found |= {form for value in values if len(value) >= _SHORTEST_SECRET for form in _forms(value)}
     return sorted(found, key=len, reverse=True)
+
+
+def _forms(value: str) -> set[bytes]:
+    inside = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
+    quoted = {value.replace("'", "'\"'\"'"), quote(value, safe="")}
+    return {form.encode() for form in {value} | inside | quoted}
 
 
 def scrubbed(content: bytes, secrets: Sequence[bytes]) -> bytes:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import tarfile
+import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Answer
@@ -100,8 +103,55 @@ def test_the_packages_are_those_of_the_services_python(layout):
         ("Authorization: Bearer abc", "Authorization: Bearer <redacted>"),
         ("HF_TOKEN=abc", "HF_TOKEN=<redacted>"),
         ("http://me:abc@proxy:3128", "http://me:<redacted>@proxy:3128"),
-        ("max_tokens=5 api_key=None", "max_tokens=5 api_key=None"),
+        ("export HF_TOKEN='a b'", "export HF_TOKEN='<redacted>'"),
+        ('export HF_TOKEN="abc"', 'export HF_TOKEN="<redacted>"'),
+        ('{"HF_TOKEN": "a\\"bc", "x": "y"}', '{"HF_TOKEN": "<redacted>", "x": "y"}'),
+        ("export AWS_SECRET_ACCESS_KEY=abc", "export AWS_SECRET_ACCESS_KEY=<redacted>"),
+        ("OPENAI_API_KEY='abc'", "OPENAI_API_KEY='<redacted>'"),
+        ("DB_PASSWORD='abc' db_passwd=123", "DB_PASSWORD='<redacted>' db_passwd=<redacted>"),
+        ("hf_token: abc", "hf_token: <redacted>"),
+        ("x-api-key: abc", "x-api-key: <redacted>"),
+        ("api_key=abc, x=1", "api_key=<redacted>, x=1"),
+        ("['--api-key', 'abc', '--port']", "['--api-key', '<redacted>', '--port']"),
+        ('["--api-key", "abc"]', '["--api-key", "<redacted>"]'),
+        ("--ssl-keyfile-password abc --port 1", "--ssl-keyfile-password <redacted> --port 1"),
+        ("ssl_keyfile_password='abc'", "ssl_keyfile_password='<redacted>'"),
+        ("authorization: basic YWJj", "authorization: basic <redacted>"),
+        ("socks5h://me:abc@proxy", "socks5h://me:<redacted>@proxy"),
     ],
 )
 def test_what_names_itself_a_secret_goes_too(text, clean):
     assert scrubbed(text.encode(), []).decode() == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens=5 api_key=None admin_api_key=None hf_token: null",
+        "max_total_num_tokens=1234, num_token: 5, token=8 new-token: 0",
+        "tokenizer_path='/models/x', skip_tokenizer_init=False, tokenizer: /models/x",
+        '"argv": ["--api-key", {"secret": "api_key"}]',
+        "--api-key @secret:api_key --skip-token --port 1",
+        "http://192.0.2.11:8000/health tcp://192.0.2.11:24670",
+        "HF_TOKEN=\nPATH=/bin",
+    ],
+)
+def test_what_is_no_secret_stays(text: str):
+    assert scrubbed(text.encode(), []).decode() == text
+
+
+@pytest.mark.parametrize("value", ['pa"ss\\word', "it's one", "schl\u00fcssel", "a/b+c=&d"])
+def test_secrets_as_others_write_them(layout, value: str):
+    Path(layout.secrets(UNIT)).write_text(f"api_key={json.dumps(value)}\n")
+    known = secrets_of(layout)
+    for text in (value, json.dumps({"k": value}), json.dumps({"k": value}, ensure_ascii=False), repr({"k": value})):
+        assert "<redacted>" in scrubbed(text.encode(), known).decode(), text
+    assert "<redacted>" in scrubbed(f"http://x/?k={quote(value, safe='')}".encode(), known).decode()
+    assert "<redacted>" in scrubbed(f"X={shlex.quote(value)}".encode(), known).decode()
+
+
+@pytest.mark.parametrize("text", ["a" * 300_000, "--" + "a-" * 150_000, "a-" * 150_000, "x://" * 75_000, "-" * 300_000])
+def test_long_lines_take_no_time(text: str):
+    began = time.process_time()
+    assert scrubbed(text.encode(), []).decode() == text
+    assert time.process_time() - began < 5
