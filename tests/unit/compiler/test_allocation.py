@@ -238,7 +238,8 @@ def test_a_user_may_say_where_they_begin():
         ),
         (
             (NpuClaim("n1", "a", 8, first=12),),
-            "host n1: a wants NPUs 12 to 19, and the host has 16, counted from 0. Correct base-gpu-id, or leave it out.",
+            "host n1: a wants NPUs 12 to 19, and the host has 16, counted from 0. "
+            "Correct base-gpu-id, or leave it out.",
         ),
         (
             (NpuClaim("n1", "a", 8, first=-1),),
