@@ -69,7 +69,7 @@ status:
       C(differs) (something is not as the plan has it), C(services), C(router) and C(problems).
     - A service has C(host), C(unit), C(role), C(instance), C(rank), C(planned), C(state), C(since), C(restarts),
       C(ready), C(why), C(version) and C(mode) (each with C(reported) and C(planned)), C(invocation), C(guard) (what its
-      guard answered) and C(differs) (sentences).
+      guard answered), C(compared) (whether its files could be compared with the plan) and C(differs) (sentences).
     - The router has C(supported) (mini-lb does not tell its workers), C(readiness), C(note), C(workers), C(missing)
       (instances for which it has no healthy worker) and C(unknown) (URLs that the plan does not have).
   type: dict

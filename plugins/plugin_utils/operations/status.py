@@ -93,12 +93,13 @@ def _row(one: Mapping[str, Any], own: Told, engine: str) -> dict[str, Any]:
         "mode": {"reported": None, "planned": None if one["role"] in ("router", "store") else one["role"]},
         "invocation": "",
         "guard": None,
+        "compared": own.check is not None,
         "differs": differs,
     }
     if status is None:
         return row
     version, mode = status.get("version") or None, status.get("mode") or None
-    if version and version != engine:
+    if version and not _same(version, engine):
         differs.append(f"the server says that it is version {version}, the plan is for {engine}")
     if mode and mode != one["role"]:
         differs.append(f"the server says that it runs as {mode}")
@@ -113,6 +114,11 @@ def _row(one: Mapping[str, Any], own: Told, engine: str) -> dict[str, Any]:
     )
     row["version"]["reported"], row["mode"]["reported"] = version, mode
     return row
+
+
+def _same(version: str, engine: str) -> bool:
+    """A local build label (0.5.13.post1+npu) does not make another version."""
+    return version.partition("+")[0] == engine
 
 
 def _differences(one: Mapping[str, Any], own: Told) -> list[str]:
@@ -151,6 +157,7 @@ def _stranger(host: str, unit: str, one: Mapping[str, Any]) -> dict[str, Any]:
         "mode": {"reported": None, "planned": None},
         "invocation": one["invocation"],
         "guard": None,
+        "compared": True,
         "differs": ["the plan does not have it; a deployment would remove it"],
     }
 
@@ -205,7 +212,7 @@ def page(state: Report, plan: Mapping[str, Any]) -> list[str]:
 def _cells(one: Mapping[str, Any]) -> tuple[str, ...]:
     rank = f", rank {one['rank']}" if one["rank"] else ""
     version = one["version"]["reported"] or ""
-    if one["version"]["reported"] and one["version"]["reported"] != one["version"]["planned"]:
+    if version and not _same(version, str(one["version"]["planned"])):
         version += f" (planned {one['version']['planned']})"
     guard = one["guard"] or {}
     return (
@@ -224,7 +231,7 @@ def _cells(one: Mapping[str, Any]) -> tuple[str, ...]:
 def _disk(one: Mapping[str, Any]) -> str:
     if not one["planned"]:
         return "not in the plan"
-    return "differs" if one["differs"] else "" if one["state"] == "unknown" else _AS_PLANNED
+    return "differs" if one["differs"] else _AS_PLANNED if one["compared"] else ""
 
 
 def _short(lines: Sequence[str]) -> list[str]:

@@ -60,6 +60,24 @@ def test_all_well(plan):
     assert "2026-11-30 10:57:02 UTC" in text
 
 
+@pytest.mark.parametrize(("version", "same"), [("+npu", True), ("+gabc.d2026", True), (".dev1", False), ("x", False)])
+def test_a_build_label_is_no_other_version(plan, version: str, same: bool):
+    told = all_well(plan)
+    told["d1"].statuses[0].update(version=plan["engine"] + version)
+    state = report(plan, told, listing(plan))
+    assert state.differs is not same
+    assert ("(planned " in told_of(state, plan)) is not same
+
+
+def test_what_was_not_compared_is_not_said_to_be_as_planned(plan):
+    told = all_well(plan)
+    told["d1"] = Told(told["d1"].statuses, told["d1"].units, None, "its service cannot be compared")
+    state = report(plan, told, listing(plan))
+    assert {one["host"]: one["compared"] for one in state.services}["d1"] is False
+    (line,) = [one for one in page(state, plan) if one.startswith("d1 ")]
+    assert "as planned" not in line
+
+
 def test_a_stopped_service_is_not_said_to_have_died(plan):
     told = all_well(plan)
     told["d1"].statuses[0].update(ready=False, phase="stopped", dead=True, ending="exit status 0", version="", mode="")
