@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import pwd
 import re
 from typing import Any, NamedTuple
 
@@ -241,6 +242,18 @@ def _choose(
     return candidates, reports
 
 
+def homes_of(users: list[str]) -> list[str]:
+    """The homes of those accounts that this host has; the running user's own where it has none of them."""
+    homes = []
+    for user in users:
+        try:
+            # One by one: a directory service need not list its accounts.
+            homes.append(pwd.getpwnam(user).pw_dir)
+        except KeyError:
+            continue
+    return homes or [os.path.expanduser("~")]
+
+
 def find(
     root: str = "/", toolkit: str | None = None, atb: str | None = None, homes: list[str] | None = None
 ) -> dict[str, Any]:
@@ -255,7 +268,7 @@ def find(
         ``check``, ``where``, ``what``, ``do``. No error means that both were found.
     """
     tree = _Tree(root)
-    prefixes, toolkits = _prefixes(tree, [os.path.expanduser("~")] if homes is None else homes)
+    prefixes, toolkits = _prefixes(tree, homes_of([]) if homes is None else homes)
 
     def atb_scripts(prefix: str) -> list[str]:
         return [posixpath.join(prefix, name, _SCRIPT) for name in ("nnal/atb", "atb")]

@@ -443,7 +443,11 @@ def main() -> None:
                 "npu_group": npu_group,
                 "uid": os.geteuid(),
                 "paths": {path: look_at_path(path) for path in params["paths"]},
-                "cann": cann.find(toolkit=params["cann_toolkit"], atb=params["cann_atb"]),
+                "cann": cann.find(
+                    toolkit=params["cann_toolkit"],
+                    atb=params["cann_atb"],
+                    homes=cann.homes_of(asked["users"] if asked else []),
+                ),
                 "listeners": [
                     {key: getattr(one, key) for key in ("address", "port", "pid", "command", "unit")} for one in there
                 ],

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import cann
 
@@ -149,6 +151,15 @@ def test_override_by_script_directory_or_prefix(host, override):
     found = find(host, toolkit=override)
     assert found["toolkit"]["path"] == "/opt/my ascend/cann/set_env.sh"
     assert levels(found) == []
+
+
+def test_the_homes_that_are_looked_into_are_those_of_the_services_accounts(monkeypatch):
+    accounts = {"root": SimpleNamespace(pw_dir="/root"), "sglang": SimpleNamespace(pw_dir="/home/s")}
+    monkeypatch.setattr(cann.pwd, "getpwnam", accounts.__getitem__)
+    monkeypatch.setenv("HOME", "/here")
+    assert cann.homes_of(["sglang", ""]) == ["/home/s"]
+    assert cann.homes_of(["root"]) == ["/root"]
+    assert cann.homes_of(["nobody-here", ""]) == cann.homes_of([]) == ["/here"]
 
 
 @pytest.mark.parametrize("override", ["", "/cann", "/cann-9.0.0", "/cann/set_env.sh", "/cann/"])
