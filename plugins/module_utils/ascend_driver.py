@@ -48,7 +48,8 @@ def devices(root: str = "/") -> dict[str, Any]:
     """
     folder = os.path.join(root, "dev")
     try:
-        names = os.listdir(folder)
+        # A link that leads nowhere is no device.
+        names = [name for name in os.listdir(folder) if os.path.exists(os.path.join(folder, name))]
     except OSError:
         names = []
     numbers = sorted(int(hit.group(1)) for hit in map(_DEVICE.match, names) if hit)

@@ -181,3 +181,12 @@ def test_without_users_nobody_is_asked_by_systemd():
     found = service_python.look_as(sys.executable, [], [], [], run)
     assert found["users"] == {}
     assert found["version"]
+
+
+def test_a_device_file_that_leads_nowhere_is_none(tmp_path):
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "davinci0").touch()
+    (tmp_path / "dev" / "davinci1").symlink_to("gone")
+    (tmp_path / "dev" / "hisi_hdc").symlink_to("gone")
+    found = ascend_driver.devices(str(tmp_path))
+    assert (found["npus"], found["managers"], list(found["files"])) == ([0], [], ["davinci0"])
