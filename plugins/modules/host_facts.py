@@ -125,6 +125,11 @@ options:
     description:
       - The same for ATB.
     type: path
+  cann_user:
+    description:
+      - The account that runs the services, in whose home they are looked for last. Not set means those that
+        O(preflight.users) names, else the one that this module runs as.
+    type: str
 attributes:
   check_mode:
     support: full
@@ -295,6 +300,7 @@ def argument_spec() -> dict[str, Any]:
         "resolve": {"type": "list", "elements": "str", "default": []},
         "cann_toolkit": {"type": "path"},
         "cann_atb": {"type": "path"},
+        "cann_user": {"type": "str"},
     }
 
 
@@ -446,7 +452,9 @@ def main() -> None:
                 "cann": cann.find(
                     toolkit=params["cann_toolkit"],
                     atb=params["cann_atb"],
-                    homes=cann.homes_of(asked["users"] if asked else []),
+                    homes=cann.homes_of(
+                        [params["cann_user"]] if params["cann_user"] else asked["users"] if asked else []
+                    ),
                 ),
                 "listeners": [
                     {key: getattr(one, key) for key in ("address", "port", "pid", "command", "unit")} for one in there
