@@ -49,7 +49,7 @@ REQUESTS = {
     "POST /abort_request": {"rid": "none"},
     # These leave something behind that no drain of 0.5.13 gets rid of.
     "POST /generate too long": {"input_ids": [10] * 5000, "sampling_params": GREEDY},
-    "POST /generate unknown parameter": {"text": "a", "sampling_params": {"nope": 1}},
+    "POST /generate unknown parameter": {"text": "a", "sampling_params": {**GREEDY, "nope": 1}},
     "POST /v1/chat/completions too long": {**CHAT, "messages": [{"role": "user", "content": "q z " * 3000}]},
     "POST /v1/chat/completions too many tokens": {**CHAT, "max_tokens": 100000},
 }

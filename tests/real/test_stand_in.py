@@ -46,6 +46,9 @@ def mixed(cluster, stand_in):
     return cluster, stand_in
 
 
+# Tests of one server come first: prefill and decode take their places on the hosts.
+
+
 @pytest.fixture(scope="module")
 def pd(cluster, stand_in):
     """Both, as prefill and decode, over the store."""
@@ -71,15 +74,6 @@ def test_the_answers_of_one_server(mixed):
     alike(*(shapes(one, "h1", url.replace(mixed[0]["h1"].data, one["h1"].data)) for one in mixed))
 
 
-@pytest.mark.parametrize("role", ["prefill", "decode", "router"])
-def test_the_answers_of_prefill_decode_and_router(pd, role):
-    found = []
-    for one in pd:
-        (service,) = [each for each in one.services if each["role"] == role]
-        found.append(shapes(one, service["host"], service["url"]))
-    alike(*found)
-
-
 def phases(one: Cluster, host: str, unit: str) -> list[str]:
     """What waiting for it would have shown, from the log of its last start."""
     log = one[host].run(f"journalctl --no-pager --output=cat --all --unit={unit}")
@@ -98,11 +92,6 @@ def test_the_phases_of_a_start(mixed):
     assert coarse(phases(mixed[0], "h1", "sglang-mixed")) == coarse(phases(mixed[1], "h1", "sglang-mixed"))
 
 
-@pytest.mark.parametrize(("host", "role"), [("h1", "prefill"), ("h2", "decode")])
-def test_the_phases_of_a_start_in_pd(pd, host, role):
-    assert coarse(phases(pd[0], host, f"sglang-{role}")) == coarse(phases(pd[1], host, f"sglang-{role}"))
-
-
 END = "systemctl show --property=ExecMainCode,ExecMainStatus,Result"
 LAUNCH = "/etc/ascend-sglang/sglang-mixed/launch.sh"
 
@@ -110,11 +99,13 @@ LAUNCH = "/etc/ascend-sglang/sglang-mixed/launch.sh"
 def ended(one: Cluster, edit: str) -> tuple[str, str]:
     """How a start with an edited launch.sh ends, and the cause that the collection finds in its log."""
     host = one["h1"]
-    host.run(f"systemctl stop sglang-mixed; sed '{edit}' {LAUNCH} >/run/other.sh; chmod 755 /run/other.sh", limit=90)
+    host.run(f"systemctl stop sglang-mixed && sed '{edit}' {LAUNCH} >/run/other.sh && chmod 755 /run/other.sh", "", 90)
+    assert host.run(f"cmp --quiet {LAUNCH} /run/other.sh || echo differs") == "differs\n"
     host.run("systemctl reset-failed other 2>/dev/null || true")
-    host.run("systemd-run --quiet --unit=other --property=RemainAfterExit=yes --wait /run/other.sh || true", limit=150)
-    state = host.run(f"{END} other 2>/dev/null")
-    lines = engine_log.lines_of(host.run("journalctl --no-pager --output=cat --unit=other --lines=400"))
+    host.run("systemd-run --quiet --unit=other --wait /run/other.sh || true", limit=150)
+    state = host.run(f"{END} other")
+    run = "_SYSTEMD_INVOCATION_ID=$(systemctl show --value --property=InvocationID other)"
+    lines = engine_log.lines_of(host.run(f"journalctl --no-pager --output=cat {run}"))
     status = re.search(r"ExecMainStatus=(\d+)", state)
     cause = engine_log.cause(lines, int(status[1]) if status else None)
     host.run("systemctl stop other; systemctl reset-failed other 2>/dev/null || true")
@@ -122,14 +113,32 @@ def ended(one: Cluster, edit: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("what", "edit"),
+    ("edit", "status", "cause"),
     [
-        ("an unknown flag", "s,--device cpu,--no-such-flag 1,"),
-        ("a value of the wrong type", "s,--mem-fraction-static 0.05,--mem-fraction-static much,"),
-        ("a model that is not there", "s,/models/tiny,/models/none,"),
-        ("an interface that is not there", "s,GLOO_SOCKET_IFNAME=eth1,GLOO_SOCKET_IFNAME=nope0,"),
+        ("s,--device cpu,--no-such-flag 1,", "2", "It does not accept its arguments"),
+        ("s,--mem-fraction-static 0.05,--mem-fraction-static much,", "2", "It does not accept its arguments"),
+        ("s,/models/tiny,/models/none,", "1", ""),
+        ("s,GLOO_SOCKET_IFNAME=eth1,GLOO_SOCKET_IFNAME=nope0,", "9", ""),
     ],
+    ids=["an unknown flag", "a value of the wrong type", "no model", "no such interface"],
 )
-def test_a_start_that_fails(mixed, what, edit):
+def test_a_start_that_fails(mixed, edit, status, cause):
     real, other = (ended(one, edit) for one in mixed)
     assert real == other
+    assert f"ExecMainStatus={status} " in real[0]
+    assert real[1].startswith(cause)
+    assert real[1]
+
+
+@pytest.mark.parametrize("role", ["prefill", "decode", "router"])
+def test_the_answers_of_prefill_decode_and_router(pd, role):
+    found = []
+    for one in pd:
+        (service,) = [each for each in one.services if each["role"] == role]
+        found.append(shapes(one, service["host"], service["url"]))
+    alike(*found)
+
+
+@pytest.mark.parametrize(("host", "role"), [("h1", "prefill"), ("h2", "decode")])
+def test_the_phases_of_a_start_in_pd(pd, host, role):
+    assert coarse(phases(pd[0], host, f"sglang-{role}")) == coarse(phases(pd[1], host, f"sglang-{role}"))

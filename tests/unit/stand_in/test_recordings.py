@@ -183,3 +183,18 @@ def test_times_are_told_where_metrics_are_kept_only(module_launcher):
 def test_a_server_without_a_name_shows_its_models_path(module_launcher):
     _status, _headers, info = module_launcher.serve().wait_ready().ask("/server_info")
     assert info["served_model_name"] == info["model_path"]
+
+
+def test_an_answer_longer_than_the_stated_context_is_refused_before_the_tokenizer(module_launcher):
+    server = module_launcher.serve("--context-length", "2048").wait_ready()
+    body = {"model": "x", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 3000}
+    status, _headers, answer = server.ask("/v1/chat/completions", body)
+    assert status == 400
+    told = "max_completion_tokens is too large: 3000.This model supports at most 2048 completion tokens."
+    assert answer["message"] == told
+
+
+@pytest.mark.parametrize(("backend", "captured"), [("torch_native", False), ("ascend", True)])
+def test_plain_torch_captures_no_graphs(module_launcher, backend, captured):
+    server = module_launcher.serve("--attention-backend", backend).wait_ready()
+    assert ("graph begin" in server.log) == captured

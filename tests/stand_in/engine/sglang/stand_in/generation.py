@@ -11,7 +11,7 @@ import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
-from sglang.stand_in import answers, http
+from sglang.stand_in import answers, http, texts
 from sglang.stand_in.engine import Job, RequestError
 
 # In the order in which 0.5.23 lists them.
@@ -388,6 +388,10 @@ class Chat(OpenAi):
             )
         if not body["messages"]:
             raise RequestError(400, "Messages cannot be empty.")
+        wanted = body.get("max_completion_tokens") or body.get("max_tokens")
+        limit = self.engine.settings.args["context_length"]
+        if wanted and limit and wanted > limit and not self.engine.settings.args["allow_auto_truncate"]:
+            raise RequestError(400, texts.larger_than_context(wanted, limit))
         return [answers.chat_ids(body["messages"])]
 
     def choice(self, index, text, reason):

@@ -71,9 +71,10 @@ def _clock(seconds):
 
 
 def capture(settings, knobs, model):
-    """Capture the graphs; prefill has none."""
+    """Capture the graphs; prefill has none, and neither have the attention backends of plain torch."""
     args = settings.args
-    if settings.mode != "prefill" and not args["disable_cuda_graph"]:
+    plain = args["attention_backend"] in ("torch_native", "flex_attention")
+    if settings.mode != "prefill" and not args["disable_cuda_graph"] and not plain:
         name = "target decode NPU graph" if settings.is_newer else "npu graph"
         seconds = knobs.seconds("graph_seconds")
         log.rank(f"Capture {name} begin. This can take up to several minutes. avail mem=10.88 GB")

@@ -163,6 +163,11 @@ def too_many(length, wanted, limit):
     )
 
 
+def larger_than_context(wanted, limit):
+    """An answer that would not fit without any prompt, where --context-length says what fits."""
+    return f"max_completion_tokens is too large: {wanted}.This model supports at most {limit} completion tokens."
+
+
 def no_room(rid):
     """A client that asks a PD server directly."""
     return f"Invalid request: Disaggregated request received without bootstrap room id. req.rid={rid!r}"
