@@ -210,8 +210,7 @@ SETTINGS: tuple[Setting, ...] = (
         "sglang_cxx_abi",
         "str",
         "",
-        "Pins the C++ ABI (0 or 1) that ATB's set_env.sh is told by every service. Empty: that of the torch in "
-        "sglang_python.",
+        "Pins the C++ ABI that ATB's set_env.sh is told by every service. Empty: that of sglang_python's torch.",
         choices=("0", "1"),
         example="1",
     ),
