@@ -77,7 +77,7 @@ def test_a_stop_is_bounded_when_the_drain_hangs(cluster, expected, measured):
     seconds = stopped(cluster)
     measured(f"stop.yml while the drain hangs, with a limit of 15 s: {seconds} s")
     assert 15 <= seconds < 60
-    assert "remaining_rids" in cluster["h1"].run(f"journalctl --no-pager --unit={UNIT} --lines=40")
+    assert int(cluster["h1"].run(f"journalctl --no-pager --unit={UNIT} | grep -c remaining_rids")) > 1
 
 
 def test_a_port_that_is_taken_is_seen_before_anything_is_started(cluster):
@@ -89,11 +89,18 @@ def test_a_port_that_is_taken_is_seen_before_anything_is_started(cluster):
     cluster["h1"].run("systemctl stop notes")
 
 
-def test_another_servers_readiness_is_not_its_own(cluster, measured):
+@pytest.fixture
+def other(cluster):
+    """Starts the same server as another unit; gone afterwards."""
+    launch = f"/etc/ascend-sglang/{UNIT}/launch.sh"
+    yield lambda: cluster["h1"].run(f"systemd-run --unit=other --property=SuccessExitStatus=SIGKILL {launch}")
+    cluster["h1"].run(f"systemctl stop {UNIT} other", limit=90)
+
+
+def test_another_servers_readiness_is_not_its_own(cluster, other, measured):
     """It warms up against whoever has its port, says that it is ready, and dies."""
     cluster["h1"].run(f"systemctl stop {UNIT}", limit=90)
-    launch = f"/etc/ascend-sglang/{UNIT}/launch.sh"
-    cluster["h1"].run(f"systemd-run --unit=other --property=SuccessExitStatus=SIGKILL {launch}")
+    other()
     url = cluster.plan["entrances"][0]["url"]
     healthy = f"curl --noproxy '*' -s -m 3 -o /dev/null -w '%{{http_code}}' {url}/health || true"
     within(120, lambda: cluster["h1"].run(healthy) != "200" and "the other server does not come up")
@@ -108,8 +115,9 @@ def test_another_servers_readiness_is_not_its_own(cluster, measured):
     measured(f"a server whose port is taken says after {seconds} s that it is ready")
     told = cluster.status()
     assert not told["ready"]
-    assert cluster.state(told, "h1", "mixed").startswith("port 8000 is held by ")
-    cluster["h1"].run(f"systemctl stop {UNIT} other")
+    # It lives for a second or two more; by then it may have died, of 3 or of 137.
+    state = cluster.state(told, "h1", "mixed")
+    assert state.startswith("port 8000 is held by ") or ("Port taken" in state and "8000" in state), state
 
 
 def test_it_serves_again_when_the_port_is_free(cluster, expected):
