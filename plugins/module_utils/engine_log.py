@@ -69,8 +69,10 @@ def cause(lines: Sequence[str], exit_status: int | None = None) -> str:
         usage = [found[1] for found in map(_USAGE.search, lines) if found]
         if usage:
             return f"It does not accept its arguments: {usage[-1]}"
+    # The lines of code in a traceback are indented: they may name an error, and say nothing of it.
+    said = sorted(lines, key=lambda line: line.startswith("    "))
     for table in (_FAILURES, _LATER):
-        for line in lines:
+        for line in said:
             for pattern, known in table:
                 if pattern.search(line):
                     return f"{known.meaning} ({line.strip()[:200]}). To do: {known.remedy}."

@@ -109,7 +109,8 @@ def ended(one: Cluster, edit: str) -> tuple[str, str]:
     status = re.search(r"ExecMainStatus=(\d+)", state)
     cause = engine_log.cause(lines, int(status[1]) if status else None)
     host.run("systemctl stop other; systemctl reset-failed other 2>/dev/null || true")
-    return " ".join(sorted(state.split())), re.sub(r"line \d+|/\S+", "…", cause)
+    # What it found, without the line that it quotes.
+    return " ".join(sorted(state.split())), cause.partition(" (")[0]
 
 
 @pytest.mark.parametrize(

@@ -125,3 +125,15 @@ def test_the_table_of_failures_is_sound():
         assert one.meaning
         # It is read alone: nothing may point to another line.
         assert one.remedy[:3] not in ("", "as ")
+
+
+def test_a_line_of_code_in_a_traceback_is_not_what_is_quoted():
+    lines = [
+        '  File "/opt/x/huggingface_hub/utils/_validators.py", line 154, in validate_repo_id',
+        "    raise HFValidationError(",
+        "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name': '/models/none'.",
+    ]
+    told = cause(lines, 1)
+    assert "Repo id must be in the form" in told
+    assert "raise HFValidationError(" not in told
+    assert "raise HFValidationError(" in cause(lines[:2], 1)
