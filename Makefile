@@ -21,7 +21,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export LC_ALL := C.UTF-8
 
-.PHONY: help setup hosts real-engine demo demo-down test test-long test-real lint sanity importer unit cores installed molecule deployments scale benchmark long molecule-long browser settings clean
+.PHONY: help setup hosts real-engine demo demo-down test test-long test-real lint sanity importer unit cores installed molecule deployments benchmark long molecule-long browser settings clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
@@ -45,7 +45,7 @@ demo: $(if $(filter real,$(ENGINE)),real-engine,hosts) ## boot test hosts, deplo
 demo-down: ## destroy the demo and all that the test hosts keep on this machine
 	@tools/demo down
 
-test: setup ## all that CI runs
+test: setup ## all that CI runs before it runs test-long
 	@tools/stages lint unit sanity importer installed cores beside molecule deployments
 
 test-long: setup ## what takes longer; CI runs it too
