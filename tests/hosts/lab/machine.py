@@ -62,7 +62,8 @@ def is_cleared_leftover(difference: str) -> bool:
     if not gone:
         return False
     ours = (str(ROOT), *(network.bridge for network in NETWORKS), f"/{cgroups.PARENT}")
-    return section == "hosts" or any(part in name for part in ours)
+    cable = re.search(rf"\basl[{''.join(network.key for network in NETWORKS)}]\d+\b", name)
+    return section == "hosts" or cable is not None or any(part in name for part in ours)
 
 
 def _output(*command: str) -> str:

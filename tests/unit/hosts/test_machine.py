@@ -45,6 +45,8 @@ def test_what_a_run_may_change_is_looked_at(name):
         ("files: /var/lib/ascend-sglang-test-hosts/ssh_key is gone (was 'exists')", True),
         ("interfaces: asl-data is gone (was 'DOWN mtu 1500 []')", True),
         ("routes: fe80::/64 dev asl-mgmt proto kernel metric 256 pref medium is gone (was 'exists')", True),
+        ("interfaces: aslm64 is gone (was 'UP mtu 1500 []')", True),
+        ("routes: multicast ff00::/8 dev asld64 table local is gone (was 'exists')", True),
         ("hosts: p1 is new ('exists')", False),
         ("interfaces: asl-data is new ('UP')", False),
         ("interfaces: eth0 is gone (was 'UP')", False),
