@@ -67,7 +67,9 @@ class ActionModule(PlanAction):
         lines = report.lines(outcomes, of_plan, hosts)
         for line in report.text(lines):
             self._display.display(line)
-        content = report.as_dict(lines, hosts, registry.explained())
+        # One beyond --limit has not been asked, and has nothing to say.
+        of_this_run = [host for host in hosts if host in answers]
+        content = report.as_dict(lines, of_this_run, registry.explained())
         # What is found differs from run to run, as a log does: that is no change.
         _differs, more = self._put(arguments.get("dest"), {_REPORT: report.as_json(content)})
         unwritten += [] if unwritten else more

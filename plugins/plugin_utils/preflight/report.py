@@ -117,7 +117,7 @@ def _number(count: int, word: str) -> str:
 def as_dict(found: Sequence[Line], hosts: Sequence[str], explained: Mapping[str, str]) -> dict[str, Any]:
     """preflight.json: the lines, and by host and check the worst level. No time: equal clusters give equal files.
 
-    hosts: the plan's, those that did not answer too.
+    hosts: those that were asked, whether they answered or not.
     """
     matrix: dict[str, dict[str, str]] = {host: {} for host in hosts}
     for one in found:
