@@ -189,6 +189,9 @@ def _observed(
         if memory.invocation and not memory.following and other.has_process:
             # It waits at the meeting place: the first to appear is the one that it meets.
             memory = replace(memory, following=other.invocation)
+        elif own.phase == RUNNING and memory.invocation and _cannot_have_met_an_earlier(own, other):
+            # A whole instance or group was started anew, and nobody looked while all of it was down.
+            memory = replace(memory, following=other.invocation)
         elif own.phase == RUNNING and memory.asked != own.invocation and _is_next(memory, own, other):
             memory = replace(memory, also=other.invocation)
     pairs = dict(memory.pairs)
@@ -200,6 +203,12 @@ def _observed(
         watched["rank 0"] = followed
     missing = {name: memory.missing.get(name, now) for name, look in watched.items() if not look.is_there}
     return replace(memory, pairs=pairs, missing=missing)
+
+
+def _cannot_have_met_an_earlier(own: Unit, other: Unit) -> bool:
+    """Whether the followed unit's run began so soon after ours, or before it, that ours met none of before: that one
+    had ended when this one began."""
+    return other.has_process and own.age - other.age < MEETING_SECONDS
 
 
 def _is_next(memory: Memory, own: Unit, other: Unit) -> bool:

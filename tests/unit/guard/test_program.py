@@ -202,8 +202,9 @@ class Host:
         (self.root / "guard.json").write_text(json.dumps({**given, "memory": str(self.root / "memory.json"), **config}))
         self.process: subprocess.Popen[str] | None = None
 
-    def runs(self, run: str) -> None:
-        self.state.write_text(shown("active", "running", run, began=time.monotonic()))
+    def runs(self, run: str, seconds: float = 0.0) -> None:
+        """A run of it, for so many seconds by now."""
+        self.state.write_text(shown("active", "running", run, began=time.monotonic() - seconds))
 
     def start(self) -> None:
         environment = {
@@ -239,8 +240,8 @@ def pair(tmp_path) -> Iterator[tuple[Host, Host]]:
         ranks=[{"rank": 1, "host": "r", "url": f"http://127.0.0.1:{ports[1]}", "ports": [ports[2]]}],
     )  # fmt: skip
     rank = Host(tmp_path, "rank", ports[1], follows={"what": "head", "host": "h", "url": head.url, "ports": [ports[2]]})
-    head.runs("a")
-    rank.runs("r1")
+    head.runs("a", 60)
+    rank.runs("r1", 60)
     for host in (head, rank):
         host.start()
     try:

@@ -100,11 +100,31 @@ def test_who_starts_first_waits_and_takes_whoever_comes():
 
 
 def test_a_process_that_started_beside_a_ruin_may_hang_on_it():
-    """Rank 0 was seen half a second before; it is another one by the time of the look."""
-    memory = Memory(seen="a", seen_at=999.0)
-    memory, act = look(memory, Unit(RUNNING, "x2", 0.5), Look(Unit(RUNNING, "b", 0.2)))
+    """Rank 0 was seen just before, and for long enough it may have been there still; then it is another one."""
+    memory = Memory(seen="a", seen_at=994.0)
+    memory, act = look(memory, Unit(RUNNING, "x2", 5.9), Look(Unit(RUNNING, "b", 0.2)))
     assert memory.following == "a"
     assert act is not None
+
+
+def test_an_instance_that_is_started_anew_as_a_whole_is_left_alone():
+    """Nobody looked while all of it was down. Rank 0 began after its rank, too soon for it to have met an earlier one."""
+    memory = Memory("x1", "a", seen="a", seen_at=999.0)
+    memory, acts = after(
+        memory,
+        (1001.0, Unit(RUNNING, "x2", 0.5), Look(Unit(RUNNING, "a", 900.0))),
+        (1002.0, Unit(RUNNING, "x2", 1.5), Look(Unit(RUNNING, "b", 0.9))),
+        (1060.0, Unit(RUNNING, "x2", 59.5), Look(Unit(RUNNING, "b", 58.9))),
+    )
+    assert memory.following == "b"
+    assert acts == [None, None, None]
+
+
+def test_a_group_whose_store_starts_after_its_members_is_left_alone():
+    memory = Memory("x1", "a", seen="a", seen_at=999.5)
+    memory, acts = after(memory, (1001.0, Unit(RUNNING, "x2", 1.0), Look(Unit(RUNNING, "b", 0.4))), duty=HEAD)
+    assert memory.following == "b"
+    assert acts == [None]
 
 
 def test_a_process_that_started_after_the_new_rank_0_has_met_no_other():
@@ -146,7 +166,7 @@ def test_a_rank_keeps_no_pace_of_its_own():
     """Rank 0 sets it; a follower that came later would meet one and be restarted for another."""
     memory = SETTLED
     for number in range(20):
-        now, own = 1000.0 + 10 * number, Unit(RUNNING, f"x{number + 1}", 5.0)
+        now, own = 1000.0 + 10 * number, Unit(RUNNING, f"x{number + 1}", 7.0)
         memory, act = step(RANK, memory, now, own, Look(Unit(RUNNING, f"b{number}", 1.0)), {})
         assert act is not None
         memory, act = step(RANK, memory, now + 1, Unit(STARTING, f"x{number + 2}"), A, {})
