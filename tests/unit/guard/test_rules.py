@@ -108,7 +108,7 @@ def test_a_process_that_started_beside_a_ruin_may_hang_on_it():
 
 
 def test_an_instance_that_is_started_anew_as_a_whole_is_left_alone():
-    """Nobody looked while all of it was down. Rank 0 began after its rank, too soon for it to have met an earlier one."""
+    """Nobody looked while all of it was down, and rank 0 began after its rank: too soon to have met one of before."""
     memory = Memory("x1", "a", seen="a", seen_at=999.0)
     memory, acts = after(
         memory,
