@@ -165,17 +165,15 @@ def _current_run(memory: Memory, now: float, own: Unit, followed: Look | None) -
         memory = replace(memory, invocation="", following="", also="", left=left, pairs={}, missing={})
     if not memory.invocation and own.phase == RUNNING:
         began = now - own.age
-        memory = replace(memory, invocation=own.invocation, following=_there_at(began, memory, now, followed))
+        memory = replace(memory, invocation=own.invocation, following=_there_at(began, memory, followed))
     return memory
 
 
-def _there_at(began: float, memory: Memory, now: float, followed: Look | None) -> str:
-    """The run of the followed unit that was there when our process started; empty where none was."""
-    other = followed.unit if followed else None
+def _there_at(began: float, memory: Memory, followed: Look | None) -> str:
+    """The run of the followed unit that was seen last before our process started; empty where none was."""
     if memory.seen and began - memory.seen_at <= SHORTLY_SECONDS:
-        newer = other is not None and other.has_process and now - other.age <= began
-        if not newer:
-            return memory.seen
+        return memory.seen
+    other = followed.unit if followed else None
     return other.invocation if other is not None and other.has_process else ""
 
 
@@ -206,9 +204,9 @@ def _observed(
 
 
 def _cannot_have_met_an_earlier(own: Unit, other: Unit) -> bool:
-    """Whether the followed unit's run began so soon after ours, or before it, that ours met none of before: that one
-    had ended when this one began."""
-    return other.has_process and own.age - other.age < MEETING_SECONDS
+    """Whether the followed unit's run begins so soon after ours, or began before it, that ours met none of before:
+    that one had ended by then. One that is about to have a process is of age 0."""
+    return other.phase in (STARTING, RUNNING, ENDING) and own.age - other.age < MEETING_SECONDS
 
 
 def _is_next(memory: Memory, own: Unit, other: Unit) -> bool:

@@ -120,6 +120,18 @@ def test_an_instance_that_is_started_anew_as_a_whole_is_left_alone():
     assert acts == [None, None, None]
 
 
+def test_an_instance_of_which_rank_0_is_seen_about_to_start_is_left_alone():
+    """Its run is there before its process is."""
+    memory = Memory("x1", "a", seen="a", seen_at=999.5)
+    memory, acts = after(
+        memory,
+        (1001.0, Unit(RUNNING, "x2", 0.5), Look(Unit(STARTING, "b"))),
+        (1002.0, Unit(RUNNING, "x2", 1.5), Look(Unit(RUNNING, "b", 0.8))),
+    )
+    assert memory.following == "b"
+    assert acts == [None, None]
+
+
 def test_a_group_whose_store_starts_after_its_members_is_left_alone():
     memory = Memory("x1", "a", seen="a", seen_at=999.5)
     memory, acts = after(memory, (1001.0, Unit(RUNNING, "x2", 1.0), Look(Unit(RUNNING, "b", 0.4))), duty=HEAD)
