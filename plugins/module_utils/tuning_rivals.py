@@ -172,7 +172,7 @@ def _of_path(path: str) -> str | None:
     if path.endswith("/transparent_hugepage/enabled"):
         return TRANSPARENT_HUGEPAGE
     if path.startswith("/proc/sys/"):
-        return path[len("/proc/sys/") :].translate(str.maketrans("./", "/."))
+        return tuning_sysctl.canonical(path[len("/proc/sys/") :])
     moved = {f"/sys/kernel/debug/{file}": name for name, file in tuning_sysctl.MOVED_TO_DEBUGFS.items()}
     return moved.get(path)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 # In the order of precedence: of two files with one name only the first is read.
@@ -92,10 +92,13 @@ def parse(file: str, text: str) -> list[Line]:
     return lines
 
 
-def in_order(files: Iterable[str]) -> list[str]:
-    """The files that are read, in that order: by name whatever the directory, one for each name."""
+def in_order(files: Iterable[str], directories: Sequence[str] = DIRECTORIES) -> list[str]:
+    """The files that are read, in that order: by name whatever the directory, one for each name.
+
+    :param directories: those that the files are in, the one that counts most first.
+    """
     by_name: dict[str, str] = {}
-    ranks = {directory: rank for rank, directory in enumerate(DIRECTORIES)}
+    ranks = {directory: rank for rank, directory in enumerate(directories)}
     for file in sorted(files, key=lambda path: ranks[posixpath.dirname(path)]):
         by_name.setdefault(posixpath.basename(file), file)
     return [by_name[name] for name in sorted(by_name, key=lambda name: name.encode("utf-8", "surrogateescape"))]

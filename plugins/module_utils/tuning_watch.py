@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.ascend.sglang.plugins.module_utils import tuning_files, tuning_rivals, tuning_sysctl
 from ansible_collections.ascend.sglang.plugins.module_utils.tuning_machine import Machine
@@ -26,7 +26,7 @@ def rivals(machine: Machine, wanted: Mapping[str, str], in_sysctl_file: Mapping[
     """
     found = tuning_rivals.in_sysctl_files(in_sysctl_file, tuning_files.SYSCTL_FILE, _sysctl_files(machine))
     found += tuning_rivals.in_sysctl_conf(in_sysctl_file, machine.text("/etc/sysctl.conf") or "")
-    found += tuning_rivals.in_tmpfiles(in_sysctl_file, _tmpfiles(machine))
+    found += tuning_rivals.in_tmpfiles(in_sysctl_file, _conf_files(machine, _TMPFILES_DIRECTORIES))
     for path in _BOOT_SCRIPTS:
         if os.access(machine.real(path), os.X_OK):
             found += tuning_rivals.in_boot_script(wanted, path, machine.text(path) or "")
@@ -37,24 +37,19 @@ def rivals(machine: Machine, wanted: Mapping[str, str], in_sysctl_file: Mapping[
 
 def _sysctl_files(machine: Machine) -> list[tuple[str, str]]:
     """(path, text) of the files that systemd-sysctl reads, in its order. One that links to /dev/null masks its name."""
+    files = _conf_files(machine, tuning_sysctl.DIRECTORIES)
+    return [(path, text) for path, text in files if path != tuning_files.SYSCTL_FILE]
+
+
+def _conf_files(machine: Machine, directories: Sequence[str]) -> list[tuple[str, str]]:
+    """(path, text) of what systemd reads from such directories, in its order: one file for each name."""
     paths = [
         f"{directory}/{name}"
-        for directory in tuning_sysctl.DIRECTORIES
+        for directory in directories
         for name in machine.names(directory)
         if name.endswith(".conf")
     ]
-    ordered = [path for path in tuning_sysctl.in_order(paths) if path != tuning_files.SYSCTL_FILE]
-    return [(path, machine.text(path) or "") for path in ordered]
-
-
-def _tmpfiles(machine: Machine) -> list[tuple[str, str]]:
-    """(path, text) of the files that systemd-tmpfiles reads, in its order: one for each name, as with sysctl.d."""
-    by_name: dict[str, str] = {}
-    for directory in _TMPFILES_DIRECTORIES:
-        for name in machine.names(directory):
-            if name.endswith(".conf"):
-                by_name.setdefault(name, f"{directory}/{name}")
-    return [(by_name[name], machine.text(by_name[name]) or "") for name in sorted(by_name)]
+    return [(path, machine.text(path) or "") for path in tuning_sysctl.in_order(paths, directories)]
 
 
 def _power_services(machine: Machine) -> dict[str, str]:
