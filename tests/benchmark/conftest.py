@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import pathlib
-import sys
 import time
 from collections.abc import Callable
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from on_hosts import tables
 
 
 @pytest.fixture
@@ -39,9 +36,4 @@ def best(note: Callable[[str], None]) -> Callable[..., float]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what was measured."""
-    reports = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, ())]
-    measured = [value for one in reports for name, value in one.user_properties if name == "measured"]
-    if measured:
-        terminalreporter.section("measured")
-    for line in measured:
-        terminalreporter.write_line(line)
+    tables.show(terminalreporter, "measured", "measured")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from on_hosts import hosts
+from on_hosts import hosts, tables
 from real.cluster import MIXED, Answers, Cluster
 
 NUMBERS = {"h1": 64, "h2": 65, "h3": 66}
@@ -36,9 +36,4 @@ def measured(record_property: Callable[[str, object], None]) -> Callable[[str], 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What was measured."""
-    reports = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, ())]
-    told = [value for one in reports for name, value in one.user_properties if name == "measured"]
-    if told:
-        terminalreporter.section("what was measured with the real engine")
-    for value in told:
-        terminalreporter.write_line(value)
+    tables.show(terminalreporter, "what was measured with the real engine", "measured")
