@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.status import Told, page, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import write_plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.registered import answers
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import plain
 
 
@@ -38,17 +39,12 @@ class ActionModule(ActionBase):
             }
         )
         plan: Any = plain(arguments["plan"])
-        told = {}
-        for host in dict.fromkeys(one["host"] for one in plan["services"]):
-            if host not in variables["ansible_play_hosts_all"]:
-                continue
-            own: Any = {
-                name: plain(variables["hostvars"][host].get(arguments[name]) or {})
-                for name in ("facts", "statuses", "check")
-            }
-            told[host] = _told(own)
-        units = {host: {"units": one.units} for host, one in told.items() if one.units}
-        state = report(plan, told, next(iter(on_disk.routers(units)), None))
+        planned = dict.fromkeys(one["host"] for one in plan["services"])
+        hosts = [host for host in planned if host in variables["ansible_play_hosts_all"]]
+        said = {name: answers(variables["hostvars"], hosts, arguments[name]) for name in ("facts", "statuses", "check")}
+        told = {host: _told({name: every.get(host, {}) for name, every in said.items()}) for host in hosts}
+        facts = {host: one["facts"] for host, one in said["facts"].items() if "facts" in one}
+        state = report(plan, told, next(iter(on_disk.routers(facts)), None))
         state.problems.extend(plain(arguments["problems"]))
         answer = state.as_dict(plan)
         if arguments.get("dest"):

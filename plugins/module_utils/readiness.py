@@ -64,6 +64,7 @@ def look(
     log_lines: int,
     ask: Run = run,
     keys: Mapping[str, str | None] | None = None,
+    states: Mapping[str, UnitState] | None = None,
 ) -> list[Status]:
     """The status of each service, all at once.
 
@@ -71,8 +72,10 @@ def look(
     :param health_timeout: seconds for a health request.
     :param log_lines: how many of the last lines of the journal a service that is dead or not ready comes with.
     :param keys: unit -> its API key; when given, a server that is ready is asked what it is.
+    :param states: unit -> its state, where somebody has just asked systemd.
     """
-    states = systemd.show([service.unit for service in services], ask)
+    if states is None:
+        states = systemd.show([service.unit for service in services], ask)
     with ThreadPoolExecutor(max_workers=max(1, len(services))) as pool:
         futures = [
             pool.submit(_one, one, states[one.unit], restarts.get(one.unit), health_timeout, log_lines, ask)

@@ -16,26 +16,29 @@ _HEALTH_SECONDS = 3.0
 """A healthy engine takes one second to say so."""
 
 
-def look(layout: Layout, there: Mapping[str, Observed]) -> dict[str, dict[str, Any]]:
-    """By unit ``ready``, null where it does not run, and ``router`` (see router_api.listed), null where it is none."""
-    runs = {unit: one for unit, one in there.items() if one.facts and one.state.running}
+def ready(there: Mapping[str, Observed]) -> dict[str, bool]:
+    """Whether each unit that runs is ready, as readiness.look judges it."""
     services = [
         plan_service.Watched(unit, one.facts["role"], one.facts.get("url") or None)
-        for unit, one in runs.items()
-        if one.facts
+        for unit, one in there.items()
+        if one.facts and one.state.running
     ]
-    ready = {one.unit: one.ready for one in readiness.look(services, {}, _HEALTH_SECONDS, 0)}
-    return {unit: {"ready": ready.get(unit), "router": _router(layout, unit, one)} for unit, one in there.items()}
+    states = {unit: one.state for unit, one in there.items()}
+    return {one.unit: one.ready for one in readiness.look(services, {}, _HEALTH_SECONDS, 0, states=states)}
 
 
-def _router(layout: Layout, unit: str, there: Observed) -> dict[str, Any] | None:
-    facts = there.facts or {}
-    if facts.get("role") != "router":
-        return None
+def routers(layout: Layout, there: Mapping[str, Observed]) -> dict[str, dict[str, Any]]:
+    """What each router tells of its workers, as router_api.listed has it."""
+    return {
+        unit: _router(layout, unit, one) for unit, one in there.items() if (one.facts or {}).get("role") == "router"
+    }
+
+
+def _router(layout: Layout, unit: str, there: Observed) -> dict[str, Any]:
     if not there.state.running:
         return {**router_api.NOTHING, "error": f"it does not run: {there.state.phase}"}
     try:
         key = secrets_file.value(layout, unit, "api_key")
     except (OSError, ValueError) as error:
         return {**router_api.NOTHING, "error": f"cannot read the API key of {unit}: {error}"}
-    return router_api.listed(router_api.Router(facts.get("url", ""), key))
+    return router_api.listed(router_api.Router((there.facts or {}).get("url", ""), key))

@@ -106,9 +106,14 @@ options:
         description: For how long the throw-away listeners stay at the most.
         type: int
         default: 20
-  serving:
+  ready:
     description:
-      - Whether to ask the services that run as well whether they are ready, and a router for its workers.
+      - Whether to ask the services that run whether they are ready, which takes an engine a second.
+    type: bool
+    default: false
+  workers:
+    description:
+      - Whether to ask a router for its workers.
     type: bool
     default: false
   resolve:
@@ -201,8 +206,9 @@ facts:
         - Units of this collection on the host by name, each with C(role), C(instance), C(rank), C(nodes), C(url),
           C(ports), C(active), C(sub), C(enabled), C(restarts), C(invocation), C(files) (SHA-256 by path), C(launch)
           (digest of the configuration on disk), C(running) (the digest that its process was started with, or null),
-          C(ready) and C(router) (with O(serving), else null; the latter as M(ascend.sglang.router_workers) returns it),
-          and C(seen), which the controller compares with a plan.
+          C(ready) (with O(ready), of one that runs, else null), C(router) (with O(workers), of a router, as
+          M(ascend.sglang.router_workers) returns it, else null), and C(seen), which the controller compares with a
+          plan.
       type: dict
       returned: always
     time:
@@ -296,7 +302,8 @@ def argument_spec() -> dict[str, Any]:
                 "seconds": {"type": "int", "default": 20},
             },
         },
-        "serving": {"type": "bool", "default": False},
+        "ready": {"type": "bool", "default": False},
+        "workers": {"type": "bool", "default": False},
         "resolve": {"type": "list", "elements": "str", "default": []},
         "cann_toolkit": {"type": "path"},
         "cann_atb": {"type": "path"},
@@ -331,18 +338,19 @@ def resolve(name: str) -> list[str]:
     return list(dict.fromkeys(str(answer[4][0]).partition("%")[0] for answer in answers))
 
 
-def look_at_units(host: Host, whether_serving: bool) -> dict[str, Any]:
+def look_at_units(host: Host, ask_ready: bool, ask_workers: bool) -> dict[str, Any]:
     """This collection's units on the host."""
     there = host.observe(host.own_units())
-    answers: dict[str, Any] = {}
-    if whether_serving:
+    ready, routers = {}, {}
+    if ask_ready or ask_workers:
         # What knows engines' logs takes a while to load.
         from ansible_collections.ascend.sglang.plugins.module_utils import serving
 
-        answers = serving.look(host.layout, there)
-    nothing = {"ready": None, "router": None}
+        ready = serving.ready(there) if ask_ready else {}
+        routers = serving.routers(host.layout, there) if ask_workers else {}
     return {
-        unit: {**describe(one), **answers.get(unit, nothing), "seen": seen.plain(one)} for unit, one in there.items()
+        unit: {**describe(one), "ready": ready.get(unit), "router": routers.get(unit), "seen": seen.plain(one)}
+        for unit, one in there.items()
     }
 
 
@@ -437,7 +445,7 @@ def main() -> None:
                 asked["weights"] if asked else [],
                 npu_group=npu_group,
             )
-            units = pool.submit(look_at_units, Host(Layout()), params["serving"])
+            units = pool.submit(look_at_units, Host(Layout()), params["ready"], params["workers"])
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})
             more = look_for_preflight(asked, pool) if asked else {}

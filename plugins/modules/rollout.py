@@ -40,7 +40,7 @@ options:
   facts:
     description:
       - Name of the variable that they have registered from M(ascend.sglang.host_facts), with its
-        O(ascend.sglang.host_facts#module:serving).
+        O(ascend.sglang.host_facts#module:workers).
     type: str
     required: true
   roles:
@@ -119,8 +119,8 @@ workers:
   returned: success
 unproven:
   description:
-    - Hosts whose services are not known to be ready, or whose router is not known to have all RV(workers). All of them
-      where something starts.
+    - Hosts whose services are not known to be ready (see O(ascend.sglang.host_facts#module:ready)), or whose router is
+      not known to have all RV(workers). All of them where something starts.
   type: list
   elements: str
   returned: success

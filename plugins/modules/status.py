@@ -21,7 +21,7 @@ options:
   facts:
     description:
       - Name of the variable that the hosts have registered from M(ascend.sglang.host_facts), with its
-        O(ascend.sglang.host_facts#module:serving).
+        O(ascend.sglang.host_facts#module:workers).
     type: str
     required: true
   statuses:

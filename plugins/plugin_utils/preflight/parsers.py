@@ -57,12 +57,11 @@ def questions(
         if not own or not python.get("parser") or facts.get("uid") != 0 or digest(own, python) in known:
             continue
         paths = from_module(facts, [path for one in own for path in one.source]).sources
-        group = ((facts.get("preflight") or {}).get("devices") or {}).get("group")
         found[host] = {
             "python": python["path"],
             "services": [replace(one, source=local_sources(one.source, paths)).as_dict() for one in own],
             "user": user,
-            "npu_group": group is not None,
+            "npu_group": facts["npu_group"],
             "seconds": seconds,
         }
     return found

@@ -27,7 +27,8 @@ def answers(monkeypatch):
     """Everything that is asked is ready; the router has one worker."""
     asked = []
 
-    def look(services, *_unused):
+    def look(services, *_unused, states):
+        assert all(states[one.unit].running for one in services)
         asked.extend(one.unit for one in services)
         return [SimpleNamespace(unit=one.unit, ready=True) for one in services]
 
@@ -38,29 +39,31 @@ def answers(monkeypatch):
 
 def test_only_what_runs_is_asked(answers, tmp_path):
     there = {"sglang-decode": DECODE, "sglang-router": replace(ROUTER, state=DOWN)}
-    found = serving.look(Layout(str(tmp_path)), there)
+    assert serving.ready(there) == {"sglang-decode": True}
     assert answers == ["sglang-decode"]
-    assert found["sglang-decode"] == {"ready": True, "router": None}
-    assert found["sglang-router"]["ready"] is None
-    assert found["sglang-router"]["router"]["error"] == "it does not run: failed (failed)"
+    found = serving.routers(Layout(str(tmp_path)), there)
+    assert list(found) == ["sglang-router"]
+    assert found["sglang-router"]["error"] == "it does not run: failed (failed)"
 
 
 def test_a_router_tells_its_workers(answers, tmp_path):
-    found = serving.look(Layout(str(tmp_path)), {"sglang-router": ROUTER})
-    assert found == {"sglang-router": {"ready": True, "router": {"workers": ["one"]}}}
+    there = {"sglang-router": ROUTER}
+    assert serving.ready(there) == {"sglang-router": True}
+    assert serving.routers(Layout(str(tmp_path)), there) == {"sglang-router": {"workers": ["one"]}}
 
 
 def test_a_router_whose_key_cannot_be_read(answers, tmp_path):
     layout = Layout(str(tmp_path))
     (tmp_path / "etc/ascend-sglang/sglang-router/secrets.env").mkdir(parents=True)
-    found = serving.look(layout, {"sglang-router": ROUTER})
-    assert "cannot read the API key" in found["sglang-router"]["router"]["error"]
+    found = serving.routers(layout, {"sglang-router": ROUTER})
+    assert "cannot read the API key" in found["sglang-router"]["error"]
 
 
 def test_what_leaves_stays_behind(answers, tmp_path):
     """A directory that an aborted run left is no service."""
     left = {"sglang-decode": Observed(UnitState("sglang-decode"))}
-    assert serving.look(Layout(str(tmp_path)), left) == {"sglang-decode": {"ready": None, "router": None}}
+    assert serving.ready(left) == {}
+    assert serving.routers(Layout(str(tmp_path)), left) == {}
 
 
 def test_no_content_travels():

@@ -103,6 +103,7 @@ def answer(host: str, address: str, plan: Plan) -> dict[str, Any]:
             "hostname": host,
             "machine_id": f"id-of-{host}",
             "uid": 0,
+            "npu_group": engine,
             "time": 1000.0,
             "interfaces": {
                 "lo": {"addresses": ["127.0.0.1"], "up": True, "loopback": True, "mtu": 65536},
