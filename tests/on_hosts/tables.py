@@ -16,7 +16,7 @@ def show(
     noted: str,
     line: Callable[[str, str], str] = lambda _nodeid, value: value,
 ) -> None:
-    """A section with a line for each property of this name; none where nothing was noted. line: of test id and value."""
+    """A section with a line for each property of this name; none where nothing was noted. line: of test and value."""
     reports = [one for kind in ("passed", "failed") for one in terminal.stats.get(kind, ())]
     lines = [line(one.nodeid, str(value)) for one in reports for name, value in one.user_properties if name == noted]
     if lines:
