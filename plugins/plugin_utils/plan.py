@@ -37,7 +37,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import (
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Cluster, Inventory
-from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile, npus_per_card
 from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import RoleLaunch, launch, whole
 from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
     BOOTSTRAP_PORT,
@@ -53,9 +53,6 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import (
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.topology import Instance, Topology
-
-# An Atlas 800I A3 card carries two NPUs, an A2's one; "32P" on the pages counts cards.
-NPUS_PER_CARD = {"A2": 1, "A3": 2}
 
 _NO_STORE = warning(
     "store",
@@ -272,7 +269,7 @@ def _plan(
     plan = Plan(
         profile=profile.name,
         engine=settings.text("sglang_engine") or profile.engine,
-        cards=-(-sum(last - first + 1 for first, last in npus.values()) // _npus_per_card(profile)),
+        cards=-(-sum(last - first + 1 for first, last in npus.values()) // npus_per_card(profile.facts)),
         instances=instances,
         services=tuple(services),
         benchmark=None,
@@ -299,11 +296,6 @@ def _plan(
         deviations=tuple(deviations),
         findings=tuple(sorted(dict.fromkeys(found), key=lambda one: one.level != "error")),
     )
-
-
-def _npus_per_card(profile: Profile) -> int:
-    """By the page's hardware; the A3's where it names none."""
-    return NPUS_PER_CARD.get(profile.facts.get("Hardware", "").rpartition(" ")[2], NPUS_PER_CARD["A3"])
 
 
 def _allocate(

@@ -199,6 +199,15 @@ class Profile:
         return "prefill" in self.roles
 
 
+# An Atlas 800I A3 card carries two NPUs, an A2's one; "32P" on the pages counts cards.
+_NPUS_PER_CARD = {"A2": 1, "A3": 2}
+
+
+def npus_per_card(facts: Mapping[str, str]) -> int:
+    """By the hardware in a page's table; the A3's where it names none, which the pages are about then."""
+    return _NPUS_PER_CARD.get(facts.get("Hardware", "").rpartition(" ")[2].upper(), _NPUS_PER_CARD["A3"])
+
+
 def load(data: Plain, where: str) -> Profile:
     """The profile in the parsed YAML of the file `where`. Raises CompileError naming every place that does not fit."""
     raw: Any = data

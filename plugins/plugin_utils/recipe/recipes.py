@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar import Engine
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import npus_per_card
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import blocks as bl
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import facts as fa
 from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe import options as op
@@ -33,8 +34,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.recipe.titles import
 
 # The order of the roles in a profile.
 _ROLES = ("prefill", "decode", "mixed")
-# Of the Atlas 800I servers; the pages are about the A3 where they do not say.
-_NPUS_OF_A_CARD = {"A2": 1, "A3": 2}
+# Of the Atlas 800I servers.
 _CARDS_OF_A_NODE = 8
 # sglang-router's own default.
 _ROUTER_PORT = 30000
@@ -203,8 +203,7 @@ def _doubts(text: RecipeText, seated: Mapping[str, Seated]) -> list[Note]:
             instances * _npus(seats)
             for seats, (_role, instances, _size) in zip(seated.values(), topology(seated), strict=True)
         )
-        of_a_card = _NPUS_OF_A_CARD.get(text.facts.get("Hardware", "").rpartition(" ")[2].upper(), 2)
-        if int(cards) not in (nodes * _CARDS_OF_A_NODE, npus // of_a_card):
+        if int(cards) not in (nodes * _CARDS_OF_A_NODE, npus // npus_per_card(text.facts)):
             on = "1 node" if nodes == 1 else f"{nodes} nodes"
             what = f"the facts say {cards} cards, the commands use {npus} NPUs on {on}"
             notes.append(Note(text.line, what, "the commands are taken", "warning"))
