@@ -29,9 +29,13 @@ PATHS = f"import sys; sys.path.insert(0, {SITE_PLACE!r}); import sglang_on_cpu\n
 # What bookworm's C library can load, the newest first.
 PLATFORMS = [f"manylinux_2_{minor}" for minor in range(36, 16, -1)] + ["manylinux2014"]
 
+# All hosts stand on the base image: nothing may write into it. Python's parallel workers need /dev/shm.
 _COMPILE = """
+mount --bind "$2" "$2"
+mount -o remount,bind,ro "$2"
+mount -t tmpfs tmpfs "$2/dev/shm"
 mount --bind "$1" "$2/mnt"
-exec chroot "$2" /usr/bin/python3 -m compileall -q -j 2 -s /mnt -p "$3" /mnt/lib
+exec chroot "$2" /usr/bin/python3 -I -m compileall -q -j 2 -s /mnt -p "$3" /mnt/lib
 """
 
 
@@ -57,7 +61,7 @@ def install(router: str) -> None:
     (target / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
     _fill(site)
     (site / "test-hosts.pth").write_text(f"{PATHS}{router}\n")
-    _compile(target)
+    compile_all(target)
     (target / ".complete").touch()
 
 
@@ -74,13 +78,23 @@ def _fill(site: pathlib.Path) -> None:
         )
 
 
-def _compile(target: pathlib.Path) -> None:
-    """Byte code by the hosts' own Python: there the folder is read-only."""
+def compile_all(target: pathlib.Path) -> None:
+    """Byte code by the hosts' own Python: there the folder is read-only.
+
+    Python is isolated (-I): PYTHONPYCACHEPREFIX, which the Makefile sets, would put all of it elsewhere.
+    """
     words = ["unshare", "--mount", "--propagation=private", "sh", "-ec", _COMPILE, "sh"]
     # Some packages carry files for other versions of Python, which do not compile; that matters to nobody.
-    subprocess.run([*words, str(target), str(image.base_image()), PLACE], capture_output=True, check=False)
+    done = subprocess.run(
+        [*words, str(target), str(image.base_image()), PLACE],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
     if not list(target.glob(f"lib/*/site-packages/sglang/__pycache__/*.cpython-{PYTHON.replace('.', '')}.pyc")):
-        raise LabError(f"the base image's Python compiled nothing of the engine in {target}")
+        said = "\n".join(done.stdout.splitlines()[-5:])
+        raise LabError(
+            f"the base image's Python compiled nothing of the engine in {target}; it ended with "
+            f"{done.returncode}: {said}"
+        )
 
 
 def furnish(folder: pathlib.Path, upper: pathlib.Path) -> list[str]:

@@ -36,7 +36,7 @@ def machine(tmp_path, monkeypatch):
     called: list[list[str]] = []
     monkeypatch.setattr(engine, "CACHE", tmp_path)
     monkeypatch.setattr(engine.image, "drop_old", lambda pattern: None)
-    monkeypatch.setattr(engine, "_compile", lambda target: None)
+    monkeypatch.setattr(engine, "compile_all", lambda target: None)
     monkeypatch.setattr(engine, "python_with_pip", lambda: "python3")
     monkeypatch.setattr(engine, "run", lambda *words: called.append([str(word) for word in words]))
     return called
