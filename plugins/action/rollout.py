@@ -12,12 +12,13 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk, selection
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import (
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import (
     beyond_limit,
-    lines,
-    restarts,
+    left_out,
+    unasked,
     whole,
 )
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import lines, restarts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollback import services_after
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollout import (
     Running,
@@ -76,6 +77,8 @@ class ActionModule(ActionBase):
             "changed": False,
             "restarts": also,
             "whole": ready,
+            "left_out": left_out(services, units),
+            "unasked": unasked(services, units),
             "lines": said,
             "waves": as_dicts(found, services, units, now),
             "order": announce(found),

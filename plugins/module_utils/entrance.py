@@ -86,6 +86,14 @@ def ask_until(
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
+def failure(question: Question, outcome: Outcome, view: str, advice: str) -> str:
+    """What to say of a question without an answer, with what the router says of itself and what the caller knows."""
+    times = f"{outcome.attempts} attempt{'s' if outcome.attempts > 1 else ''} in {outcome.seconds:.0f} s"
+    asked = question.url + PATHS[question.endpoint]
+    story = f"no completion from {asked} after {times}: {outcome.last_error.rstrip('.')}."
+    return " ".join(filter(None, [story, view, advice and f"{advice}."]))
+
+
 def understand(endpoint: str, reply: Reply) -> tuple[str, str, str]:
     """The answer's text, why it ended, and what is wrong with it (empty when it is an answer)."""
     if reply.status == 0:

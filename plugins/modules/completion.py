@@ -70,6 +70,11 @@ options:
       - The name of that secret.
     type: str
     default: api_key
+  advice:
+    description:
+      - Added to the message when no answer came, such as what the caller knows to be missing.
+    type: str
+    default: ""
 attributes:
   check_mode:
     support: full
@@ -147,6 +152,7 @@ def argument_spec() -> dict[str, Any]:
         "since": {"type": "float"},
         "unit": {"type": "str"},
         "secret": {"type": "str", "default": "api_key", "no_log": False},
+        "advice": {"type": "str", "default": ""},
     }
 
 
@@ -181,10 +187,7 @@ def main() -> None:
         "last_error": outcome.last_error,
     }
     if not outcome.answered:
-        asked = url + entrance.PATHS[params["endpoint"]]
-        times = f"{outcome.attempts} attempt{'s' if outcome.attempts > 1 else ''} in {outcome.seconds:.0f} s"
-        story = f"no completion from {asked} after {times}: {outcome.last_error.rstrip('.')}."
-        result["msg"] = f"{story} {entrance.router_view(url, key)}".rstrip()
+        result["msg"] = entrance.failure(question, outcome, entrance.router_view(url, key), params["advice"])
         module.fail_json(**result)
     if params["since"] is not None:
         result["interruption"] = round(time.time() - params["since"], 1)

@@ -85,9 +85,22 @@ restarts:
   returned: success
   sample: {d1: {sglang-decode: rank 1 of decode-0 on d2 restarts}}
 whole:
-  description: Host to those of its services whose instance is not cut by C(--limit), so that they can become ready.
+  description:
+    - Host to those of its services that can become ready. One whose instance is cut by C(--limit) is not among them,
+      nor is a router that what starts leaves without any whole instance of a role.
   type: dict
   returned: success
+left_out:
+  description: What C(--limit) cuts in two, and what follows, for people.
+  type: list
+  elements: str
+  returned: success
+  sample: ["--limit leaves out d2 of decode-0: it starts on the others and is not waited for"]
+unasked:
+  description: Host to its units from which no answer can be expected for that.
+  type: dict
+  returned: success
+  sample: {r1: [sglang-router]}
 lines:
   description: Every service that would start, restart or stop, one line each.
   type: list

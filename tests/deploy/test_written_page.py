@@ -117,3 +117,18 @@ def test_a_second_import_and_a_second_deployment_change_nothing(marble):
     again = playbooks.run("import_recipes", marble.inventory, "-e", f"page={PAGE}", "-e", f"dest={own}")
     assert again.passed().count("changed") == 0
     assert playbooks.run("deploy", marble.inventory).passed().count("changed") == 0
+
+
+def test_a_limit_that_leaves_out_a_node_is_said_and_nobody_waits_for_its_instance(marble):
+    """It may come later: what is there then starts together, because a rank cannot join what has begun without it."""
+    playbooks.run("stop", marble.inventory).passed()
+    run = playbooks.run("deploy", marble.inventory, "--limit", "p1,d1").passed()
+    run.said(
+        "--limit leaves out p2 of prefill-0: it starts on the others and is not waited for",
+        "sglang-router on p1 cannot answer before those hosts run their part: it is not asked",
+        "(nothing was asked)",
+    )
+    run = playbooks.run("deploy", marble.inventory).passed()
+    run.said("p2: start sglang-prefill", "p1: restart sglang-prefill because rank 1 of prefill-0 on p2 starts anew")
+    (entrance,) = marble.plan["entrances"]
+    assert json.loads(marble.lab[entrance["host"]].run(f"{ASK} {entrance['url']}/generate"))["text"]

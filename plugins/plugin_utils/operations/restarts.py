@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error
-
 # What the module ascend.sglang.service calls the actions after which a process is a new one.
 NEW_PROCESS = ("start", "restart")
 
@@ -68,56 +66,21 @@ def halts(
     A rank that starts while an old rank 0 still drains would join that one and die with it; so would a service that
     finds the old store. A service of one node with nobody to meet restarts in one step.
     """
-    group = any("store" in one["ports"] and _restarts(one, units, also) for one in services)
+    group = any("store" in one["ports"] and must_restart(one, units, also) for one in services)
     result: dict[str, list[Mapping[str, Any]]] = {}
     for one in services:
         together = one["nnodes"] > 1 or (group and one["role"] in ("store", "prefill", "decode"))
-        if together and _restarts(one, units, also):
+        if together and must_restart(one, units, also):
             result.setdefault(one["host"], []).append(one)
     return result
 
 
-def _restarts(
+def must_restart(
     one: Mapping[str, Any], units: Mapping[str, Mapping[str, Mapping[str, Any]]], also: Mapping[str, Mapping[str, str]]
 ) -> bool:
+    """Whether a service that runs becomes a new process, by itself or because of another one."""
     own = units.get(one["host"], {}).get(one["unit"], {})
     return own.get("action") == "restart" or one["unit"] in also.get(one["host"], {})
-
-
-def whole(services: Sequence[Mapping[str, Any]], units: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """Host -> its services whose instance is among the asked hosts with all its nodes: only they can become ready."""
-    missing = {(one["role"], one["instance"]) for one in services if one["host"] not in units}
-    result: dict[str, list[Mapping[str, Any]]] = {host: [] for host in units}
-    for one in services:
-        if (one["role"], one["instance"]) not in missing:
-            result[one["host"]].append(one)
-    return result
-
-
-def beyond_limit(
-    services: Sequence[Mapping[str, Any]],
-    units: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    also: Mapping[str, Mapping[str, str]],
-) -> list[Finding]:
-    """Errors about services outside of --limit that would have to restart with one inside of it."""
-    findings = []
-    for one in services:
-        if not _restarts(one, units, also):
-            continue
-        mates = [
-            other["host"]
-            for other in services
-            if other["host"] not in units
-            and (
-                (other["role"], other["instance"]) == (one["role"], one["instance"])
-                or ("store" in one["ports"] and other["role"] in ("prefill", "decode"))
-            )
-        ]
-        if mates:
-            what = f"it must restart, and {', '.join(dict.fromkeys(mates))} with it, which --limit leaves out"
-            do = "Add those hosts to --limit, or leave it out"
-            findings.append(error("limit", f"{one['unit']} on {one['host']}", what, do))
-    return findings
 
 
 def _name(one: Mapping[str, Any]) -> str:

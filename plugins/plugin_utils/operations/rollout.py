@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, warning
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import NEW_PROCESS, halts, whole
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import whole
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import NEW_PROCESS, halts
 
 Service = Mapping[str, Any]
 Units = Mapping[str, Mapping[str, Mapping[str, Any]]]

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils.entrance import (
     Question,
     ask_until,
+    failure,
     router_view,
     understand,
 )
@@ -61,6 +62,22 @@ def test_it_asks_until_an_answer_comes():
 def test_the_limit_ends_it():
     outcome = ask_until(question(timeout=0.1), None, Entrance(reply(500, "Internal Server Error")), pytest.fail)
     assert (outcome.answered, outcome.attempts, outcome.last_error) == (False, 1, "500: Internal Server Error")
+
+
+@pytest.mark.parametrize(
+    ("view", "advice", "ends"),
+    [
+        ("", "", "connection refused."),
+        ("Its /readiness: 503 (no workers).", "", "connection refused. Its /readiness: 503 (no workers)."),
+        ("", "--limit leaves out m2", "connection refused. --limit leaves out m2."),
+    ],
+)
+def test_without_an_answer_all_that_is_known_is_told(view, advice, ends):
+    entrance = Entrance(reply(0, error="connection refused"))
+    outcome = ask_until(question(timeout=0.1), None, entrance, pytest.fail)
+    assert failure(question(), outcome, view, advice) == (
+        f"no completion from {URL}/generate after 1 attempt in 0 s: {ends}"
+    )
 
 
 @pytest.mark.parametrize("status", [401, 403])

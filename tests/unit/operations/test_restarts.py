@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import (
-    beyond_limit,
     halts,
     lines,
     restarts,
-    whole,
 )
 from unit.compiler.cluster import planned
 
@@ -97,15 +95,6 @@ def test_a_rank_of_the_holders_instance_restarts_the_holder_and_the_group():
 
 def test_a_host_outside_the_limit_is_neither_restarted_nor_asked():
     assert together(services(), p1="restart", d2="absent") == {"p2": ["sglang-prefill"], "d1": ["sglang-decode"]}
-    own = services()
-    units = states(own, d1="restart", d2="absent")
-    (finding,) = beyond_limit(own, units, restarts(own, units))
-    assert str(finding) == (
-        "sglang-decode on d1: it must restart, and d2 with it, which --limit leaves out. "
-        "Add those hosts to --limit, or leave it out."
-    )
-    units = states(own, p2="restart", d2="absent")
-    assert beyond_limit(own, units, restarts(own, units)) == []
 
 
 def test_what_meets_goes_down_everywhere_before_it_starts_again():
@@ -119,17 +108,6 @@ def test_what_meets_goes_down_everywhere_before_it_starts_again():
     assert sorted(halts(own, units, restarts(own, units))) == ["d1", "d2", "p1", "p2"]
     units = states(own, p2="restart", r1="restart")
     assert halts(own, units, restarts(own, units)) == {}
-
-
-def test_only_whole_instances_can_become_ready():
-    own = services()
-    ready = whole(own, states(own, d2="absent"))
-    assert {host: [one["unit"] for one in ours] for host, ours in ready.items()} == {
-        "p1": ["sglang-prefill"],
-        "p2": ["sglang-prefill"],
-        "d1": [],
-        "r1": ["sglang-router"],
-    }
 
 
 def test_what_happens_is_told_service_by_service_and_with_what_goes():
