@@ -50,20 +50,24 @@ class Host:
 
     def own_units(self) -> list[str]:
         """Units that this collection made, guards left out: by a unit file, or by what an aborted run left."""
-        found = set()
-        for name in _names(self.layout.units):
-            unit, extension = os.path.splitext(name)
-            if unit.startswith("sglang-") and extension == ".service":
-                there = files.look(os.path.join(self.layout.units, name))
-                if there is None:
-                    continue
-                guarded = unit_file.guarded(there.text)
-                if guarded is not None:
-                    found.add(guarded)
-                elif unit_file.facts(there.text) is not None:
-                    found.add(unit)
+        guarded = map(unit_file.guarded, self._unit_files().values())
+        found = {*self.declared(), *(unit for unit in guarded if unit is not None)}
         found |= {name for name in _names(self.layout.config) if name.startswith("sglang-")}
         return sorted(found)
+
+    def declared(self) -> dict[str, dict[str, str]]:
+        """Units whose file this collection made -> what the file says of them (unit_file.facts)."""
+        told = {unit: unit_file.facts(text) for unit, text in self._unit_files().items()}
+        return {unit: facts for unit, facts in told.items() if facts is not None}
+
+    def _unit_files(self) -> dict[str, str]:
+        names = [name for name in _names(self.layout.units) if name.startswith("sglang-")]
+        looked = {
+            name[: -len(".service")]: files.look(os.path.join(self.layout.units, name))
+            for name in names
+            if name.endswith(".service")
+        }
+        return {unit: there.text for unit, there in looked.items() if there is not None}
 
     def units_with_history(self) -> list[str]:
         """Units of which there are earlier configurations, whether they exist or not."""

@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Union
 from urllib.parse import urlsplit
 
-from ansible_collections.ascend.sglang.plugins.module_utils import engine_log, http_probe, listeners, systemd
+from ansible_collections.ascend.sglang.plugins.module_utils import engine_log, health, http_probe, listeners, systemd
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Run, run
 from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import PlanService, Watched
 from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitState
@@ -65,6 +66,7 @@ def look(
     ask: Run = run,
     keys: Mapping[str, str | None] | None = None,
     states: Mapping[str, UnitState] | None = None,
+    answers: Mapping[str, health.Answer] | None = None,
 ) -> list[Status]:
     """The status of each service, all at once.
 
@@ -73,12 +75,21 @@ def look(
     :param log_lines: how many of the last lines of the journal a service that is dead or not ready comes with.
     :param keys: unit -> its API key; when given, a server that is ready is asked what it is.
     :param states: unit -> its state, where somebody has just asked systemd.
+    :param answers: unit -> what waits for its answer, where somebody has just begun to ask for its health.
     """
     if states is None:
         states = systemd.show([service.unit for service in services], ask)
     with ThreadPoolExecutor(max_workers=max(1, len(services))) as pool:
         futures = [
-            pool.submit(_one, one, states[one.unit], restarts.get(one.unit), health_timeout, log_lines, ask)
+            pool.submit(
+                _one,
+                one,
+                states[one.unit],
+                restarts.get(one.unit),
+                (answers or {}).get(one.unit) or partial(health.ask, one.role, one.url or "", health_timeout),
+                log_lines,
+                ask,
+            )
             for one in services
         ]
         found = [future.result() for future in futures]
@@ -101,12 +112,12 @@ def _itself(service: Service, found: Status, timeout: float, keys: Mapping[str, 
 
 
 def _one(
-    service: Service, state: UnitState, restarts: int | None, health_timeout: float, log_lines: int, ask: Run
+    service: Service, state: UnitState, restarts: int | None, answer: health.Answer, log_lines: int, ask: Run
 ) -> Status:
     dead = is_dead(state) or (restarts is not None and state.restarts > restarts)
-    ready, health = False, ""
+    ready, said = False, ""
     if state.running and not state.job and not dead:
-        ready, health = _ready(service, state, health_timeout)
+        ready, said = _ready(service, answer)
     lines: list[str] = []
     if dead:
         lines = run_that_died(journal(state, _CAUSE_LINES, ask, all_runs=True), state.running)
@@ -125,8 +136,8 @@ def _one(
         restarts=state.restarts,
         pid=state.pid,
         ready=ready,
-        phase=_gone(state) if dead else "ready" if ready else _phase(service, state, lines, health),
-        health=health,
+        phase=_gone(state) if dead else "ready" if ready else _phase(service, state, lines, said),
+        health=said,
         since=state.since,
         dead=dead,
         ending=ending if dead else "",
@@ -181,11 +192,10 @@ def is_dead(state: UnitState) -> bool:
     return state.active == "activating" and state.restarts > 0
 
 
-def _ready(service: Service, state: UnitState, timeout: float) -> tuple[bool, str]:
+def _ready(service: Service, answer: health.Answer) -> tuple[bool, str]:
     """Readiness, and what was seen of it, in words.
 
-    A rank above 0 answers as soon as its node has loaded, which is all that it can be asked. A router's own /health
-    says nothing; mini-lb has no /readiness, so that its /health has to do.
+    A rank above 0 answers as soon as its node has loaded, which is all that it can be asked.
     """
     if service.url is None:
         return True, "has no address to ask"
@@ -198,10 +208,7 @@ def _ready(service: Service, state: UnitState, timeout: float) -> tuple[bool, st
         return False, f"port {port} is held by {held[0]}"
     if service.role == "store":
         return True, "listens"  # it speaks no HTTP, and has nothing to load
-    path = "/readiness" if service.role == "router" else "/health"
-    reply = http_probe.request(service.url + path, timeout)
-    if service.role == "router" and reply.status == 404:
-        reply = http_probe.request(service.url + "/health", timeout)
+    reply = answer()
     if reply.status == 200:
         return True, "200"
     body = reply.json()
@@ -209,17 +216,17 @@ def _ready(service: Service, state: UnitState, timeout: float) -> tuple[bool, st
     return False, f"{reply.status or reply.error}" + (f" ({reason})" if reason else "")
 
 
-def _phase(service: Service, state: UnitState, lines: Sequence[str], health: str) -> str:
+def _phase(service: Service, state: UnitState, lines: Sequence[str], said: str) -> str:
     if state.active == "deactivating":
         return "stopping"
     if state.job or not state.running:
         return "starting"
-    if health.startswith("port "):
-        return health
+    if said.startswith("port "):
+        return said
     if service.role == "router":
-        return "waiting for its workers" if health.startswith("503") else "starting"
+        return "waiting for its workers" if said.startswith("503") else "starting"
     # It answers, only not yet with 200.
-    phase = "warming up" if health.startswith("503") else engine_log.phase(lines)
+    phase = "warming up" if said.startswith("503") else engine_log.phase(lines)
     # The bar of the shards reaches the journal at its end only: it is one line to it.
     gigabytes = systemd.read_bytes(state.cgroup) // 10**9 if phase == "loading" else 0
     return f"{phase} ({gigabytes} GB read)" if gigabytes else phase

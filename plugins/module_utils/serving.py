@@ -8,23 +8,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.ascend.sglang.plugins.module_utils import plan_service, readiness, router_api, secrets_file
+from ansible_collections.ascend.sglang.plugins.module_utils import (
+    health,
+    plan_service,
+    readiness,
+    router_api,
+    secrets_file,
+)
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Observed
 
-_HEALTH_SECONDS = 3.0
-"""A healthy engine takes one second to say so."""
 
+def ready(there: Mapping[str, Observed], answers: Mapping[str, health.Answer]) -> dict[str, bool]:
+    """Whether each unit that runs is ready, as readiness.look judges it.
 
-def ready(there: Mapping[str, Observed]) -> dict[str, bool]:
-    """Whether each unit that runs is ready, as readiness.look judges it."""
+    answers: unit -> what waits for its health, where somebody has begun to ask.
+    """
     services = [
         plan_service.Watched(unit, one.facts["role"], one.facts.get("url") or None)
         for unit, one in there.items()
         if one.facts and one.state.running
     ]
     states = {unit: one.state for unit, one in there.items()}
-    return {one.unit: one.ready for one in readiness.look(services, {}, _HEALTH_SECONDS, 0, states=states)}
+    found = readiness.look(services, {}, health.SECONDS, 0, states=states, answers=answers)
+    return {one.unit: one.ready for one in found}
 
 
 def routers(layout: Layout, there: Mapping[str, Observed]) -> dict[str, dict[str, Any]]:

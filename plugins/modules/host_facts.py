@@ -338,15 +338,22 @@ def resolve(name: str) -> list[str]:
     return list(dict.fromkeys(str(answer[4][0]).partition("%")[0] for answer in answers))
 
 
-def look_at_units(host: Host, ask_ready: bool, ask_workers: bool) -> dict[str, Any]:
-    """This collection's units on the host."""
+def ask_for_health(host: Host, pool: ThreadPoolExecutor) -> dict[str, Callable[[], Any]]:
+    """Ask this collection's services whether they are ready: unit -> what waits for the answer."""
+    # What speaks HTTP takes a while to load, as does what knows engines' logs.
+    from ansible_collections.ascend.sglang.plugins.module_utils import health
+
+    return health.begin(host.declared(), pool)
+
+
+def look_at_units(host: Host, answers: dict[str, Callable[[], Any]] | None, ask_workers: bool) -> dict[str, Any]:
+    """This collection's units on the host; `answers` as ask_for_health gives them, where their readiness is asked."""
     there = host.observe(host.own_units())
     ready, routers = {}, {}
-    if ask_ready or ask_workers:
-        # What knows engines' logs takes a while to load.
+    if answers is not None or ask_workers:
         from ansible_collections.ascend.sglang.plugins.module_utils import serving
 
-        ready = serving.ready(there) if ask_ready else {}
+        ready = {} if answers is None else serving.ready(there, answers)
         routers = serving.routers(host.layout, there) if ask_workers else {}
     return {
         unit: {**describe(one), "ready": ready.get(unit), "router": routers.get(unit), "seen": seen.plain(one)}
@@ -436,7 +443,10 @@ def main() -> None:
             throwaway.release()
         npu_group = ascend_driver.npu_group() is not None
         # Some wait for other programs, one for a resolver: together they take as long as the slowest.
-        with ThreadPoolExecutor(max_workers=8) as pool:
+        with ThreadPoolExecutor(max_workers=16) as pool:
+            # First of all: a healthy engine takes a second to say so.
+            host = Host(Layout())
+            answers = ask_for_health(host, pool) if params["ready"] else None
             python = pool.submit(
                 service_python.look_as,
                 params["python"],
@@ -445,7 +455,7 @@ def main() -> None:
                 asked["weights"] if asked else [],
                 npu_group=npu_group,
             )
-            units = pool.submit(look_at_units, Host(Layout()), params["ready"], params["workers"])
+            units = pool.submit(look_at_units, host, answers, params["workers"])
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})
             more = look_for_preflight(asked, pool) if asked else {}

@@ -27,7 +27,7 @@ def answers(monkeypatch):
     """Everything that is asked is ready; the router has one worker."""
     asked = []
 
-    def look(services, *_unused, states):
+    def look(services, *_unused, states, answers):
         assert all(states[one.unit].running for one in services)
         asked.extend(one.unit for one in services)
         return [SimpleNamespace(unit=one.unit, ready=True) for one in services]
@@ -39,7 +39,7 @@ def answers(monkeypatch):
 
 def test_only_what_runs_is_asked(answers, tmp_path):
     there = {"sglang-decode": DECODE, "sglang-router": replace(ROUTER, state=DOWN)}
-    assert serving.ready(there) == {"sglang-decode": True}
+    assert serving.ready(there, {}) == {"sglang-decode": True}
     assert answers == ["sglang-decode"]
     found = serving.routers(Layout(str(tmp_path)), there)
     assert list(found) == ["sglang-router"]
@@ -48,7 +48,7 @@ def test_only_what_runs_is_asked(answers, tmp_path):
 
 def test_a_router_tells_its_workers(answers, tmp_path):
     there = {"sglang-router": ROUTER}
-    assert serving.ready(there) == {"sglang-router": True}
+    assert serving.ready(there, {}) == {"sglang-router": True}
     assert serving.routers(Layout(str(tmp_path)), there) == {"sglang-router": {"workers": ["one"]}}
 
 
@@ -62,7 +62,7 @@ def test_a_router_whose_key_cannot_be_read(answers, tmp_path):
 def test_what_leaves_stays_behind(answers, tmp_path):
     """A directory that an aborted run left is no service."""
     left = {"sglang-decode": Observed(UnitState("sglang-decode"))}
-    assert serving.ready(left) == {}
+    assert serving.ready(left, {}) == {}
     assert serving.routers(Layout(str(tmp_path)), left) == {}
 
 
