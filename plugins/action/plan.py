@@ -40,9 +40,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import (
     names_to_resolve,
     needed_paths,
     placements,
-    ports_by_host,
     role_placements,
     set_aside,
+    tuning_by_host,
     write_plan,
 )
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
@@ -217,7 +217,6 @@ class ActionModule(ActionBase):
             "hosts": {role: list(hosts) for role, hosts in compiled.roles.items() if hosts},
             "placements": placements(compiled.plan),
             "by_host": by_host(compiled.plan),
-            "ports": ports_by_host(compiled.plan),
             "entrances": entrances_by_host(compiled.plan),
             "differences": differences(previous, plan) if previous else [],
             "settings": {name: value for name, value in compiled.settings.values.items() if name != "sglang_api_key"},
@@ -232,10 +231,7 @@ class ActionModule(ActionBase):
                 "facts": dict(compiled.choice.profile.facts),
                 "instances": {role: one.instances for role, one in compiled.choice.profile.roles.items()},
             },
-            "host_tuning": {
-                "governor": compiled.choice.profile.governor,
-                "sysctl": dict(compiled.choice.profile.sysctl),
-            },
+            "tuning": tuning_by_host(compiled.plan, compiled.choice.profile, compiled.settings),
         }
 
     def _warn(self, findings: Any) -> None:

@@ -16,7 +16,7 @@ from ansible_collections.ascend.sglang.plugins.action.plan import Answers, addre
 from ansible_collections.ascend.sglang.plugins.plugin_utils import registered
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
 from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import Compiled
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.settled import unsettled
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.settled import unsettled, untuned
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import OF_A_PLAN
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import parsers, registry, report
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
@@ -82,6 +82,7 @@ class ActionModule(PlanAction):
         services = {host: own["all"] for host, own in returned["by_host"].items()}
         limit = compiled.settings.values["sglang_stop_timeout"]
         returned["unsettled"] = unsettled(services, situation.answers, returned["user"], limit)
+        returned["untuned"] = untuned(returned["tuning"], answers)
         return {**result, "changed": changed, "refused": "", "report": content, **returned}
 
     def _registered(self, variables: dict[str, Any], register: str | None, hosts: Answers, key: str) -> Answers:

@@ -116,6 +116,11 @@ options:
       - Whether to ask a router for its workers.
     type: bool
     default: false
+  tuning:
+    description:
+      - Options of M(ascend.sglang.host_tuning). Given, the host says what that module would do with them and with the
+        variables of the role C(host_tuning) (C(host_tuning_swappiness) and so on) that the host has.
+    type: dict
   resolve:
     description:
       - Host names that this host's resolver is asked for.
@@ -211,6 +216,12 @@ facts:
           plan.
       type: dict
       returned: always
+    tuning:
+      description:
+        - With O(tuning). C(changed), whether the module would change anything; C(error), why it would fail, or empty;
+          C(warnings), what it would warn of; C(reserved), the ports that it keeps for services.
+      type: dict
+      returned: when asked for
     time:
       description: The host's clock, in seconds since 1970.
       type: float
@@ -234,6 +245,10 @@ facts:
           not.
       type: dict
       returned: when asked for
+tuning:
+  description: O(tuning) as it was given.
+  returned: when asked for
+  type: dict
 clock:
   description: C(before) and C(after), the controller's clock around the look at this host.
   returned: always
@@ -304,6 +319,7 @@ def argument_spec() -> dict[str, Any]:
         },
         "ready": {"type": "bool", "default": False},
         "workers": {"type": "bool", "default": False},
+        "tuning": {"type": "dict"},
         "resolve": {"type": "list", "elements": "str", "default": []},
         "cann_toolkit": {"type": "path"},
         "cann_atb": {"type": "path"},
@@ -382,6 +398,14 @@ def describe(there: Observed) -> dict[str, Any]:
     }
 
 
+def look_at_tuning(options: dict[str, Any]) -> dict[str, Any]:
+    """What host_tuning would do with these options."""
+    # Only who asks for it pays for loading it.
+    from ansible_collections.ascend.sglang.plugins.module_utils import tuning_options
+
+    return tuning_options.look(options)
+
+
 def machine_id(path: str = "/etc/machine-id") -> str:
     """The machine's own id."""
     try:
@@ -456,6 +480,7 @@ def main() -> None:
                 npu_group=npu_group,
             )
             units = pool.submit(look_at_units, host, answers, params["workers"])
+            tuning = pool.submit(look_at_tuning, params["tuning"]) if params["tuning"] else None
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})
             more = look_for_preflight(asked, pool) if asked else {}
@@ -481,6 +506,7 @@ def main() -> None:
                 "units": units.result(),
                 "python": python.result(),
                 "resolved": resolved.result(),
+                "tuning": tuning.result() if tuning else None,
                 "time": time.time(),
             }
             if asked:
@@ -489,6 +515,8 @@ def main() -> None:
             facts["preflight"]["throwaway"] = start_listeners(asked, facts["units"])
     except (OSError, systemd.SystemdError) as error:
         module.fail_json(msg=f"cannot look at this host: {error}")
+    for line in facts["tuning"]["warnings"] if facts["tuning"] else []:
+        module.warn(line)
     module.exit_json(changed=False, facts=facts)
 
 

@@ -92,7 +92,7 @@ options:
   reserved_ports_enabled:
     description: Whether ports are reserved at all.
     type: bool
-    default: false
+    default: true
   strict:
     description: Whether it is an error when something that was asked for cannot be had on this host.
     type: bool
@@ -202,32 +202,9 @@ missed:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.sglang.plugins.module_utils import tuning, tuning_host
-from ansible_collections.ascend.sglang.plugins.module_utils.tuning_machine import Machine
-
-_CONCERNS = {"governor": "str", "swappiness": "int", "numa_balancing": "int", "sched_migration_cost_ns": "int"}
+from ansible_collections.ascend.sglang.plugins.module_utils import tuning, tuning_host, tuning_options
 
 _NOTHING = tuning.Wish(governor=None, sysctl={}, transparent_hugepage=None, reserved_ports=frozenset())
-
-
-def _argument_spec() -> dict[str, Any]:
-    spec: dict[str, Any] = {
-        "state": {"type": "str", "choices": ["present", "restored", "probed"], "default": "present"},
-        "recipe": {"type": "dict", "default": {}},
-        "sysctl": {"type": "dict", "default": {}},
-        "transparent_hugepage": {"type": "str", "choices": ["always", "madvise", "never"], "default": "madvise"},
-        "transparent_hugepage_enabled": {"type": "bool", "default": False},
-        "reserved_ports": {"type": "list", "elements": "raw", "default": []},
-        "reserved_ports_enabled": {"type": "bool", "default": False},
-        "strict": {"type": "bool", "default": False},
-        "root": {"type": "path", "default": "/"},
-        "sys_path": {"type": "str", "default": "/sys"},
-        "proc_sys_path": {"type": "str", "default": "/proc/sys"},
-    }
-    for name, kind in _CONCERNS.items():
-        spec[name] = {"type": kind}
-        spec[f"{name}_enabled"] = {"type": "bool", "default": True}
-    return spec
 
 
 def _result(report: tuning_host.Report) -> dict[str, Any]:
@@ -261,9 +238,9 @@ def _result(report: tuning_host.Report) -> dict[str, Any]:
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec=_argument_spec(), supports_check_mode=True)
+    module = AnsibleModule(argument_spec=tuning_options.argument_spec(), supports_check_mode=True)
     params = module.params
-    machine = Machine(params["root"], params["sys_path"], params["proc_sys_path"])
+    machine = tuning_options.machine_of(params)
     only_look = module.check_mode or params["state"] == "probed"
     strict = params["strict"] and params["state"] == "present"
     try:
@@ -272,16 +249,14 @@ def main() -> None:
     except ValueError as error:
         module.fail_json(msg=f"host_tuning: {error}")
     except tuning_host.NotPossibleError as error:
-        module.fail_json(
-            msg=f"host_tuning is strict, and this host cannot have all that was asked for; nothing was changed. {error}"
-        )
+        module.fail_json(msg=f"{tuning_options.STRICT} {error}")
     except (tuning_host.SystemdRefusedError, OSError) as error:
         module.fail_json(msg=f"host_tuning stopped halfway; what was set so far is in the record. {error}")
     result = _result(report)
     if strict and report.missed:
         module.fail_json(msg="host_tuning is strict: " + "; ".join(result["missed"]), **result)
     if params["state"] != "probed":
-        for line in result["missed"] + result["rivals"]:
+        for line in tuning_options.warnings(report):
             module.warn(line)
     module.exit_json(changed=report.changed and params["state"] != "probed", **result)
 

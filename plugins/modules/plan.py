@@ -141,10 +141,6 @@ placements:
     - Each host with the fixed groups (C(ascend_sglang), C(ascend_sglang_prefill) and so on) that it belongs in.
   type: list
   returned: success
-ports:
-  description: Host to every port, and every range of ports, that its services listen on.
-  type: dict
-  returned: success
 entrances:
   description: Host to the entrances on it, each with unit and url.
   type: dict
@@ -180,8 +176,10 @@ page:
       page's figures), C(facts) (its table) and C(instances) (by role).
   type: dict
   returned: success
-host_tuning:
-  description: The profile's cpufreq governor and kernel parameters.
+tuning:
+  description:
+    - Host to what its tuning is to be, as options of M(ascend.sglang.host_tuning), C(recipe) (the profile's) and
+      C(reserved_ports) (those of the host's services). Empty where C(sglang_host_tuning) is off.
   type: dict
   returned: success
 settings:

@@ -97,6 +97,11 @@ unsettled:
   type: list
   elements: str
   returned: success
+untuned:
+  description: Hosts that may have to be tuned, because they did not say that nothing would be changed.
+  type: list
+  elements: str
+  returned: success
 differences:
   description: What differs from O(previous), one line each.
   type: list

@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
+from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
 
 
 def write_plan(directory: Path, files: Mapping[str, str], *, write: bool) -> bool:
@@ -102,12 +103,19 @@ def role_placements(roles: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     return [{"host": host, "groups": own} for host, own in groups.items()]
 
 
-def ports_by_host(plan: Plan) -> dict[str, list[int | list[int]]]:
-    """Host -> every port that its services listen on, and every range as first and last: to be kept for them."""
-    result: dict[str, list[int | list[int]]] = {}
+def tuning_by_host(plan: Plan, profile: Profile, settings: ClusterSettings) -> dict[str, dict[str, Any]]:
+    """Host with servers on NPUs -> what its tuning is to be, as options of ascend.sglang.host_tuning.
+
+    `recipe` is the profile's; `reserved_ports` are every port that its services listen on, and every range as first
+    and last, to be kept for them. Empty where hosts are not tuned (sglang_host_tuning).
+    """
+    if not settings.values["sglang_host_tuning"]:
+        return {}
+    recipe = {"governor": profile.governor, "sysctl": dict(profile.sysctl)}
+    ports: dict[str, list[int | list[int]]] = {}
     for one in plan.services:
-        result.setdefault(one.host, []).extend([*one.ports.values(), *one.port_ranges.values()])
-    return result
+        ports.setdefault(one.host, []).extend([*one.ports.values(), *map(list, one.port_ranges.values())])
+    return {one.host: {"recipe": recipe, "reserved_ports": ports[one.host]} for one in plan.services if one.npus}
 
 
 def entrances_by_host(plan: Plan) -> dict[str, list[dict[str, Any]]]:

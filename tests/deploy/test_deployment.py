@@ -42,6 +42,15 @@ def test_a_limit_that_passes_says_so_and_leaves_the_service_running(lab, fresh):
     assert lab["p1"].run("systemctl is-active sglang-prefill").strip() == "active"
 
 
+def test_no_port_of_the_plan_is_given_to_an_outgoing_connection(deployed):
+    for one in deployed.plan["services"]:
+        text = deployed.lab[one["host"]].run("cat /proc/sys/net/ipv4/ip_local_reserved_ports")
+        spans = [tuple(map(int, part.split("-"))) for part in text.strip().split(",")]
+        kept = {port for span in spans for port in range(span[0], span[-1] + 1)}
+        ranges = [range(first, last + 1) for first, last in one["port_ranges"].values()]
+        assert {*one["ports"].values(), *(port for span in ranges for port in span)} <= kept
+
+
 def test_the_entrance_wants_the_key(deployed):
     assert deployed.ask(KEY) == 200
     assert deployed.ask("another") == 401

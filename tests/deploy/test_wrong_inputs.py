@@ -110,8 +110,20 @@ WRONG = (
                 "-m http.server 8001, unit squatter) has it",
                 "End that process, or give the service another port",
             ),
+            "a kernel value that no host takes": (
+                "host p1: vm.swappiness is 900; it must be a whole number from 0 to 200",
+                "Correct the variable; ansible-doc -t role ascend.sglang.host_tuning",
+            ),
+            "a kernel value that this host cannot have, where that is strict": (
+                "host p2: host_tuning is strict, and this host cannot have all that was asked for",
+                "vm.nothing_of_this_name",
+            ),
         },
         {"sglang_python": "/opt/only/bin/python3"},
+        {
+            "p1": {"host_tuning_swappiness": 900},
+            "p2": {"host_tuning_strict": True, "host_tuning_sysctl": {"vm.nothing_of_this_name": 1}},
+        },
     ),
 )
 BY_WHAT = {what: wrong for wrong in WRONG for what in wrong.said}

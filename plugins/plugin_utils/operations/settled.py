@@ -30,6 +30,20 @@ def unsettled(
     return [host for host, own in services.items() if not _is_settled(own, facts.get(host), user, stop_timeout)]
 
 
+def untuned(tuning: Mapping[str, Mapping[str, Any]], answers: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The hosts that may have to be tuned: all but those that said that the same tuning would change nothing.
+
+    tuning: host -> options, as plan_result.tuning_by_host makes them; answers: what host_facts returned, by host.
+    """
+
+    def is_tuned(host: str, wanted: Mapping[str, Any]) -> bool:
+        answer = answers.get(host, {})
+        told = answer.get("facts", {}).get("tuning") or {"changed": True}
+        return answer.get("tuning") == wanted and not told["changed"] and not told["error"]
+
+    return [host for host, wanted in tuning.items() if not is_tuned(host, wanted)]
+
+
 def _is_settled(
     services: Sequence[Mapping[str, Any]], told: Mapping[str, Any] | None, user: str | None, stop_timeout: int
 ) -> bool:

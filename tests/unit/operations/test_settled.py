@@ -18,9 +18,10 @@ from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Guard, Observed
 from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitState
 from ansible_collections.ascend.sglang.plugins.module_utils.unit_file import UnitOptions, facts
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.settled import unsettled
-from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import by_host
-from unit.compiler.cluster import plan_of
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.settled import unsettled, untuned
+from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import by_host, tuning_by_host
+from unit.compiler.cluster import plan_of, profile
+from unit.preflight.good import settings
 
 LAYOUT = Layout()
 PYTHON = "/usr/bin/python3"
@@ -121,3 +122,36 @@ def test_a_service_with_a_secret_is_looked_at(services):
     own["p1"][0]["argv"] += ["--api-key", {"secret": "api_key"}]
     answers = {host: told(services[host]) for host in services}
     assert unsettled(own, answers, None, 120) == ["p1"]
+
+
+TUNED = {"changed": False, "error": "", "warnings": [], "reserved": []}
+WANTED = {"recipe": {"governor": None, "sysctl": {}}, "reserved_ports": [8000, [60000, 60015]]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        ({"facts": {"tuning": TUNED}, "tuning": WANTED}, False),
+        ({"facts": {"tuning": {**TUNED, "changed": True}}, "tuning": WANTED}, True),
+        ({"facts": {"tuning": {**TUNED, "error": "vm.swappiness is 900"}}, "tuning": WANTED}, True),
+        # What the host told changed the plan: it was asked about other ports.
+        ({"facts": {"tuning": TUNED}, "tuning": {**WANTED, "reserved_ports": [8001]}}, True),
+        ({"facts": {"tuning": None}}, True),
+        ({"unreachable": True}, True),
+    ],
+)
+def test_a_host_is_tuned_unless_it_said_that_nothing_would_change(answer, again):
+    assert untuned({"d1": WANTED}, {"d1": answer}) == (["d1"] if again else [])
+
+
+def test_hosts_with_npus_are_tuned_and_all_their_ports_are_kept():
+    plan = plan_of("deepseek-r1-w8a8-2p1d-32p-in3k5-out1k5-50ms")
+    tuning = tuning_by_host(plan, profile(plan.profile), settings())
+    assert sorted(tuning) == ["d1", "d2", "p1", "p2"]
+    assert tuning["d1"]["recipe"]["sysctl"]["vm.swappiness"] == 0
+    assert [60000, 60015] in tuning["d1"]["reserved_ports"]
+    assert tuning_by_host(plan, profile(plan.profile), settings(sglang_host_tuning=False)) == {}
+
+
+def test_a_host_that_was_not_asked_has_nothing_to_say():
+    assert untuned({"d1": WANTED}, {}) == ["d1"]

@@ -85,6 +85,14 @@ def weights(**different: Any) -> dict[str, Any]:
     return {**whole, **different}
 
 
+def tuning(host: str, plan: Plan) -> dict[str, Any]:
+    """A host that is tuned, its services' ports kept for them."""
+    own = [one for one in plan.services if one.host == host]
+    ports = {port for one in own for port in one.ports.values()}
+    ports |= {port for one in own for first, last in one.port_ranges.values() for port in range(first, last + 1)}
+    return {"changed": False, "error": "", "warnings": [], "reserved": sorted(ports)}
+
+
 def answer(host: str, address: str, plan: Plan) -> dict[str, Any]:
     """One host's facts."""
     words = {str(word) for one in plan.services if one.host == host for word in one.argv}
@@ -105,6 +113,7 @@ def answer(host: str, address: str, plan: Plan) -> dict[str, Any]:
             "uid": 0,
             "npu_group": engine,
             "time": 1000.0,
+            "tuning": tuning(host, plan) if engine else None,
             "interfaces": {
                 "lo": {"addresses": ["127.0.0.1"], "up": True, "loopback": True, "mtu": 65536},
                 "bond0": {"addresses": [address], "up": True, "loopback": False, "mtu": 1500},

@@ -230,6 +230,19 @@ BAD = {
         update("r1", "preflight", ports={"range": [1024, 65000], "reserved": []}),
         ("ports 6688", "1024-65000"),
     ),
+    "ports that deploy is told not to reserve": Bad(
+        "ephemeral-ports",
+        "warning",
+        ("d1",),
+        update("d1", "tuning", reserved=[]),
+        ("ports 60000-60015",),
+    ),
+    "a host that is not tuned": Bad(
+        "ephemeral-ports", "warning", ("p1",), update("p1", tuning=None), ("ports 60000-60015",)
+    ),
+    "a value that no kernel takes": Bad(
+        "host-tuning", "error", ("p2",), update("p2", "tuning", error="vm.swappiness is 900"), ("vm.swappiness is 900",)
+    ),
     "no range of ports": Bad(
         "ephemeral-ports", "unknown", ("p1",), update("p1", "preflight", ports={"range": None, "reserved": []}), ()
     ),
@@ -748,7 +761,8 @@ def test_ports_that_deploy_will_reserve_are_not_at_risk():
     for facts in cluster.each():
         facts["ports"] = {"range": [1024, 65000], "reserved": []}
     assert problems(cluster) == {}
-    cluster.set(sglang_host_tuning=False)
+    for host in cluster.engines():
+        cluster[host]["tuning"]["reserved"] = []
     (told,) = problems(cluster)["ephemeral-ports"][:1]
     assert told.level == "warning"
     assert all(str(port) in told.what for port in (8000, 8998, 24670))

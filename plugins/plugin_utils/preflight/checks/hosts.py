@@ -72,3 +72,22 @@ def clock(situation: Situation) -> Iterator[Problem]:
             off = (low + high) / 2 - usual
             way = "ahead of" if off > 0 else "behind"
             yield warning(host, f"its clock is about {abs(off):.0f} s {way} the other hosts'")
+
+
+def _tuned(situation: Situation) -> tuple[str, ...]:
+    return tuple(host for host in situation.hosts if situation.answers[host].get("tuning"))
+
+
+@check(
+    "host-tuning",
+    explains="Deploy sets kernel values and the governor before anything starts, as the profile and the host's own "
+    "host_tuning_* variables say.",
+    remedy="Correct the variable; ansible-doc -t role ascend.sglang.host_tuning lists them.",
+    scope=_tuned,
+)
+def tuning(situation: Situation) -> Iterator[Problem]:
+    """The host takes the values that are asked for."""
+    for host in _tuned(situation):
+        told = situation.answers[host]["tuning"]
+        if told["error"]:
+            yield error(host, str(told["error"]))

@@ -60,11 +60,11 @@ def _owner(listener: Mapping[str, Any]) -> str:
     "ephemeral-ports",
     explains="The kernel gives outgoing connections ports of net.ipv4.ip_local_port_range; one that it has given away "
     "is missing when a service starts, now and then.",
-    remedy="Leave sglang_host_tuning on: it reserves the plan's ports in net.ipv4.ip_local_reserved_ports.",
+    remedy="Leave sglang_host_tuning and host_tuning_reserved_ports_enabled on, so that deploy reserves the "
+    "plan's ports in net.ipv4.ip_local_reserved_ports.",
 )
 def ephemeral(situation: Situation) -> Iterator[Problem]:
     """No planned port can be given to an outgoing connection."""
-    tuned = situation.settings.values.get("sglang_host_tuning", True)
     for host in situation.hosts:
         ports = situation.looked(host).get("ports") or {}
         if not ports.get("range"):
@@ -73,10 +73,10 @@ def ephemeral(situation: Situation) -> Iterator[Problem]:
         first, last = ports["range"]
         kept = {port for low, high in ports["reserved"] for port in range(low, high + 1)}
         # Deploy reserves them on the hosts that it tunes, before anything starts.
-        will_be = host in situation.engines and bool(tuned)
+        kept |= set((situation.answers[host].get("tuning") or {}).get("reserved", ()))
         planned = {port for one in situation.own[host] for port, _name in _ports(one)}
         at_risk = [port for port in sorted(planned) if first <= port <= last and port not in kept]
-        if at_risk and not will_be:
+        if at_risk:
             yield warning(host, f"ports {numbers(at_risk)} are in its range for outgoing connections ({first}-{last})")
 
 
