@@ -122,7 +122,7 @@ def wish_of(params: Mapping[str, Any]) -> Wish:
     :raises ValueError: in words, for a value that cannot be meant.
     """
     recipe = params.get("recipe") or {}
-    unknown = sorted(set(recipe) - {"governor", "sysctl"})
+    unknown = sorted(map(str, set(recipe) - {"governor", "sysctl"}))
     if unknown:
         raise ValueError(f"recipe has {', '.join(unknown)}; it may have governor and sysctl")
     governor = params.get("governor") or recipe.get("governor")

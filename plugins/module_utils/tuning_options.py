@@ -11,6 +11,7 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.ascend.sglang.plugins.module_utils import tuning, tuning_host
 from ansible_collections.ascend.sglang.plugins.module_utils.tuning_machine import Machine
+from ansible_collections.ascend.sglang.plugins.module_utils.tuning_rivals import RESERVED_PORTS
 
 _CONCERNS = {"governor": "str", "swappiness": "int", "numa_balancing": "int", "sched_migration_cost_ns": "int"}
 
@@ -49,25 +50,37 @@ def warnings(report: tuning_host.Report) -> list[str]:
 
 
 def look(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether the module would change anything on this host: `changed`, `warnings`, and `error`, why it would fail.
+    """What the module would do with these options (without `state`) on this host.
 
-    `reserved` are the ports that it would keep for services.
+    Returned are `changed`, whether anything; `warnings`; `reserved`, the ports that it keeps for services; `error`, why
+    it would fail, or empty; and `variable`, whether that is for a value, not for the host.
     """
-    validated = ArgumentSpecValidator(argument_spec()).validate(dict(options))
-    nothing = {"changed": False, "warnings": [], "reserved": [], "error": ""}
+    spec = argument_spec()
+    del spec["state"]
+    validated = ArgumentSpecValidator(spec).validate(dict(options))
     if validated.error_messages:
-        return {**nothing, "error": "; ".join(validated.error_messages)}
+        return failure("; ".join(validated.error_messages), variable=True)
     params = validated.validated_parameters
     try:
         wish = tuning.wish_of(params)
+    except ValueError as error:
+        return failure(str(error), variable=True)
+    try:
         report = tuning_host.apply(machine_of(params), wish, check=True, strict=params["strict"])
     except tuning_host.NotPossibleError as error:
-        return {**nothing, "error": f"{STRICT} {error}"}
+        return failure(f"{STRICT} {error}", variable=False)
     except (ValueError, OSError) as error:
-        return {**nothing, "error": str(error)}
+        return failure(str(error), variable=False)
+    kept = not any(one.setting == RESERVED_PORTS for one in report.missed)
     return {
         "changed": report.changed,
         "warnings": warnings(report),
-        "reserved": sorted(wish.reserved_ports),
+        "reserved": sorted(wish.reserved_ports) if kept else [],
         "error": "",
+        "variable": False,
     }
+
+
+def failure(why: str, *, variable: bool) -> dict[str, Any]:
+    """A look that shows that the module would fail."""
+    return {"changed": False, "warnings": [], "reserved": [], "error": why, "variable": variable}

@@ -118,8 +118,9 @@ options:
     default: false
   tuning:
     description:
-      - Options of M(ascend.sglang.host_tuning). Given, the host says what that module would do with them and with the
-        variables of the role C(host_tuning) (C(host_tuning_swappiness) and so on) that the host has.
+      - Options of M(ascend.sglang.host_tuning) but for its state. Given, the host says what that module would do with
+        them and with the variables of the role C(host_tuning) (C(host_tuning_swappiness) and so on) that the host has.
+        Those of the command line come before these options.
     type: dict
   resolve:
     description:
@@ -218,10 +219,11 @@ facts:
       returned: always
     tuning:
       description:
-        - With O(tuning). C(changed), whether the module would change anything; C(error), why it would fail, or empty;
-          C(warnings), what it would warn of; C(reserved), the ports that it keeps for services.
+        - With O(tuning), else null. C(changed), whether the module would change anything; C(error), why it would fail,
+          or empty; C(variable), whether that is for a value of a variable, not for the host; C(warnings), what it would
+          warn of; C(reserved), the ports that it keeps for services.
       type: dict
-      returned: when asked for
+      returned: always
     time:
       description: The host's clock, in seconds since 1970.
       type: float
@@ -480,7 +482,7 @@ def main() -> None:
                 npu_group=npu_group,
             )
             units = pool.submit(look_at_units, host, answers, params["workers"])
-            tuning = pool.submit(look_at_tuning, params["tuning"]) if params["tuning"] else None
+            tuning = None if params["tuning"] is None else pool.submit(look_at_tuning, params["tuning"])
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})
             more = look_for_preflight(asked, pool) if asked else {}

@@ -90,7 +90,7 @@ def tuning(host: str, plan: Plan) -> dict[str, Any]:
     own = [one for one in plan.services if one.host == host]
     ports = {port for one in own for port in one.ports.values()}
     ports |= {port for one in own for first, last in one.port_ranges.values() for port in range(first, last + 1)}
-    return {"changed": False, "error": "", "warnings": [], "reserved": sorted(ports)}
+    return {"changed": False, "error": "", "variable": False, "warnings": [], "reserved": sorted(ports)}
 
 
 def answer(host: str, address: str, plan: Plan) -> dict[str, Any]:

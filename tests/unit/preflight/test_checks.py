@@ -241,7 +241,11 @@ BAD = {
         "ephemeral-ports", "warning", ("p1",), update("p1", tuning=None), ("ports 60000-60015",)
     ),
     "a value that no kernel takes": Bad(
-        "host-tuning", "error", ("p2",), update("p2", "tuning", error="vm.swappiness is 900"), ("vm.swappiness is 900",)
+        "host-tuning",
+        "error",
+        ("p2",),
+        update("p2", "tuning", error="vm.swappiness is 900", variable=True),
+        ("vm.swappiness is 900",),
     ),
     "no range of ports": Bad(
         "ephemeral-ports", "unknown", ("p1",), update("p1", "preflight", ports={"range": None, "reserved": []}), ()

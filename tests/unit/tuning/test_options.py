@@ -48,3 +48,23 @@ def test_what_cannot_be_had_is_a_warning(bare, recipe):
     told = look(bare, recipe=recipe)
     assert told["error"] == ""
     assert any("vm.swappiness" in line for line in told["warnings"])
+
+
+def test_ports_that_cannot_be_reserved_are_not(bare):
+    """The preflight tells then that they are at risk."""
+    told = look(bare, reserved_ports=[8000])
+    assert told["reserved"] == []
+    assert any("ip_local_reserved_ports" in line for line in told["warnings"])
+
+
+def test_what_is_wrong_with_the_host_is_told_from_a_wrong_value(host):
+    assert look(host, swappiness=900)["variable"]
+    assert look(host, recipe={1: 2, "a": 3})["variable"]
+    host.write("/var/lib/ascend-sglang/host_tuning.json", "{")
+    told = look(host, swappiness=10)
+    assert "host_tuning.json" in told["error"]
+    assert not told["variable"]
+
+
+def test_it_is_always_a_look_at_what_is_to_be(host):
+    assert "state" in look(host, state="restored")["error"]

@@ -74,6 +74,9 @@ def clock(situation: Situation) -> Iterator[Problem]:
             yield warning(host, f"its clock is about {abs(off):.0f} s {way} the other hosts'")
 
 
+_UNTUNABLE = "Mend that on the host, or do not ask for it; sglang_host_tuning: false leaves all tuning out"
+
+
 def _tuned(situation: Situation) -> tuple[str, ...]:
     return tuple(host for host in situation.hosts if situation.answers[host].get("tuning"))
 
@@ -90,4 +93,4 @@ def tuning(situation: Situation) -> Iterator[Problem]:
     for host in _tuned(situation):
         told = situation.answers[host]["tuning"]
         if told["error"]:
-            yield error(host, str(told["error"]))
+            yield error(host, str(told["error"]), "" if told["variable"] else _UNTUNABLE)
