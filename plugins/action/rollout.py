@@ -12,12 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error_text
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk, selection
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import (
-    beyond_limit,
-    left_out,
-    unasked,
-    whole,
-)
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import Limit, beyond_limit
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import lines, restarts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollback import services_after
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollout import (
@@ -69,7 +64,8 @@ class ActionModule(ActionBase):
         for finding in strangers((one for told in routers for one in told["workers"]), services, now):
             self._display.warning(str(finding))
         found = waves(services, units, also, now)
-        ready = whole(services, units)
+        limit = Limit(services, units, on_disk.ready(facts))
+        ready = limit.whole()
         said = lines(services, units, also)
         wanted = workers(one for own in ready.values() for one in own)
         return {
@@ -77,10 +73,11 @@ class ActionModule(ActionBase):
             "changed": False,
             "restarts": also,
             "whole": ready,
-            "left_out": left_out(services, units),
-            "unasked": unasked(services, units),
+            "left_out": limit.lines(),
+            "unasked": limit.unasked(),
+            "advice": limit.advice(),
             "lines": said,
-            "waves": as_dicts(found, services, units, now),
+            "waves": as_dicts(found, limit, now),
             "order": announce(found),
             "change": change_of(services),
             "workers": wanted,

@@ -5,12 +5,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from typing import NamedTuple
 
 from ansible_collections.ascend.sglang.plugins.module_utils.http_probe import Reply, request
 
 Answer = Callable[[], Reply]
+
+
+class Begun(NamedTuple):
+    """Requests on their way since `at`, in seconds since 1970: unit -> what waits for its answer."""
+
+    at: float
+    answers: Mapping[str, Answer]
+
+    def of(self, started: Mapping[str, float]) -> dict[str, Answer]:
+        """Those that the process of now answers. started: unit -> since when its process runs."""
+        return {unit: answer for unit, answer in self.answers.items() if 0 < started.get(unit, 0) <= self.at}
+
 
 SECONDS = 3.0
 """How long an answer may take. A healthy engine takes one second: it has a token made."""
@@ -27,13 +41,15 @@ def ask(role: str, url: str, timeout: float = SECONDS) -> Reply:
     return reply
 
 
-def begin(services: Mapping[str, Mapping[str, str]], pool: Executor) -> dict[str, Answer]:
-    """Ask all that can be asked, and go on: unit -> what waits for its answer.
+def begin(services: Mapping[str, Mapping[str, str]], pool: Executor) -> Begun:
+    """Ask all that can be asked, and go on.
 
     :param services: unit -> what its unit file says of it, with `role` and `url`.
     """
-    return {
+    at = time.time()
+    answers = {
         unit: pool.submit(ask, one["role"], one["url"]).result
         for unit, one in services.items()
         if one.get("url", "").startswith("http")
     }
+    return Begun(at, answers)

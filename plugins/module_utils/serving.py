@@ -19,10 +19,10 @@ from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Observed
 
 
-def ready(there: Mapping[str, Observed], answers: Mapping[str, health.Answer]) -> dict[str, bool]:
+def ready(there: Mapping[str, Observed], begun: health.Begun) -> dict[str, bool]:
     """Whether each unit that runs is ready, as readiness.look judges it.
 
-    answers: unit -> what waits for its health, where somebody has begun to ask.
+    begun: the requests for their health that are on their way.
     """
     services = [
         plan_service.Watched(unit, one.facts["role"], one.facts.get("url") or None)
@@ -30,6 +30,7 @@ def ready(there: Mapping[str, Observed], answers: Mapping[str, health.Answer]) -
         if one.facts and one.state.running
     ]
     states = {unit: one.state for unit, one in there.items()}
+    answers = begun.of({unit: one.state.started for unit, one in there.items()})
     found = readiness.look(services, {}, health.SECONDS, 0, states=states, answers=answers)
     return {one.unit: one.ready for one in found}
 

@@ -356,22 +356,22 @@ def resolve(name: str) -> list[str]:
     return list(dict.fromkeys(str(answer[4][0]).partition("%")[0] for answer in answers))
 
 
-def ask_for_health(host: Host, pool: ThreadPoolExecutor) -> dict[str, Callable[[], Any]]:
-    """Ask this collection's services whether they are ready: unit -> what waits for the answer."""
+def ask_for_health(host: Host, pool: ThreadPoolExecutor) -> Any:
+    """Ask this collection's services whether they are ready; the requests, as a health.Begun."""
     # What speaks HTTP takes a while to load, as does what knows engines' logs.
     from ansible_collections.ascend.sglang.plugins.module_utils import health
 
     return health.begin(host.declared(), pool)
 
 
-def look_at_units(host: Host, answers: dict[str, Callable[[], Any]] | None, ask_workers: bool) -> dict[str, Any]:
-    """This collection's units on the host; `answers` as ask_for_health gives them, where their readiness is asked."""
+def look_at_units(host: Host, begun: Any, ask_workers: bool) -> dict[str, Any]:
+    """This collection's units on the host; `begun` as ask_for_health gives it, None where nobody asks for readiness."""
     there = host.observe(host.own_units())
     ready, routers = {}, {}
-    if answers is not None or ask_workers:
+    if begun is not None or ask_workers:
         from ansible_collections.ascend.sglang.plugins.module_utils import serving
 
-        ready = {} if answers is None else serving.ready(there, answers)
+        ready = {} if begun is None else serving.ready(there, begun)
         routers = serving.routers(host.layout, there) if ask_workers else {}
     return {
         unit: {**describe(one), "ready": ready.get(unit), "router": routers.get(unit), "seen": seen.plain(one)}
@@ -472,7 +472,7 @@ def main() -> None:
         with ThreadPoolExecutor(max_workers=16) as pool:
             # First of all: a healthy engine takes a second to say so.
             host = Host(Layout())
-            answers = ask_for_health(host, pool) if params["ready"] else None
+            begun = ask_for_health(host, pool) if params["ready"] else None
             python = pool.submit(
                 service_python.look_as,
                 params["python"],
@@ -481,7 +481,7 @@ def main() -> None:
                 asked["weights"] if asked else [],
                 npu_group=npu_group,
             )
-            units = pool.submit(look_at_units, host, answers, params["workers"])
+            units = pool.submit(look_at_units, host, begun, params["workers"])
             tuning = None if params["tuning"] is None else pool.submit(look_at_tuning, params["tuning"])
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})

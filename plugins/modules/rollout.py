@@ -101,6 +101,10 @@ unasked:
   type: dict
   returned: success
   sample: {r1: [sglang-router]}
+advice:
+  description: RV(left_out) and which instances were not looked at, for the one to whom no answer comes. May be empty.
+  type: str
+  returned: success
 lines:
   description: Every service that would start, restart or stop, one line each.
   type: list
@@ -109,9 +113,10 @@ lines:
 waves:
   description:
     - What becomes new at the same time, in order. Each has C(title), C(hosts) (those with a part in it, the router's
-      included), C(entrance) (C(host), C(unit) and C(url) of who is asked meanwhile), by host C(units), C(roles),
-      C(halt) (units that are all down before one starts) and C(wait) (services that become ready), for the router
-      C(leave), C(join) and C(spare), and in words C(interrupts) and C(advice).
+      included), C(entrance) (C(host), C(unit) and C(url) of who is asked meanwhile, and whether it C(answers)), by host
+      C(units), C(roles), C(halt) (units that are all down before one starts) and C(wait) (services that become ready),
+      for the router C(leave), C(join) and C(spare), C(measure) (whether the interruption is measured), and in words
+      C(interrupts) and C(advice).
   type: list
   elements: dict
   returned: success

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError, error
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import parted
 
 Facts = Mapping[str, Mapping[str, Any]]
 
@@ -56,6 +57,11 @@ def states(facts: Facts, chosen: Sequence[Mapping[str, Any]], reason: str) -> di
 def urls(facts: Facts) -> dict[str, dict[str, str]]:
     """Host -> unit -> the URL in its unit file."""
     return {host: {unit: one["url"] or "" for unit, one in told["units"].items()} for host, told in facts.items()}
+
+
+def ready(facts: Facts) -> dict[str, dict[str, bool | None]]:
+    """Host -> unit -> whether it is ready; None where it does not run, or was not asked."""
+    return {host: {unit: one.get("ready") for unit, one in told["units"].items()} for host, told in facts.items()}
 
 
 def routers(facts: Facts) -> list[Mapping[str, Any]]:
@@ -112,13 +118,8 @@ def chosen(
         found = [one for one in there if one["role"] in roles or f"{one['role']}-{one['instance']}" in instances]
     else:
         found = [one for one in there if one["role"] not in ("router", "store")]
-    for role, instance in dict.fromkeys((one["role"], one["instance"]) for one in found):
-        mates = [one for one in there if (one["role"], one["instance"]) == (role, instance)]
-        missing = sorted(set(range(mates[0]["nnodes"])) - {one["rank"] for one in mates})
-        if missing:
-            ranks = ", ".join(map(str, missing))
-            what = f"rank {ranks} of {mates[0]['nnodes']} is on none of the hosts that were asked; ranks restart as one"
-            problems.append(error("selection", f"{role}-{instance}", what, "Leave --limit out, or repair that host"))
+    named = {(one["role"], one["instance"]) for one in found}
+    problems += parted([one for one in there if (one["role"], one["instance"]) in named])
     if problems:
         raise CompileError(problems)
     return found

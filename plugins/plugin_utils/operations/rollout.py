@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, warning
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import whole
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import Limit
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import NEW_PROCESS, halts
 
 Service = Mapping[str, Any]
@@ -61,11 +61,13 @@ class Wave:
     interrupts: str = ""
     advice: str = ""
 
-    def as_dict(self, entrance: Mapping[str, str], ready: Mapping[str, Sequence[Service]]) -> dict[str, Any]:
+    def as_dict(
+        self, entrance: Mapping[str, Any], ready: Mapping[str, Sequence[Service]], reachable: Collection[str]
+    ) -> dict[str, Any]:
         """As the playbooks take it.
 
-        entrance: `host`, `unit` and `url` of who is asked meanwhile, or nothing; ready: host -> its services that can
-        become ready.
+        entrance: `host`, `unit` and `url` of who is asked meanwhile, and whether it `answers` then, or nothing; ready:
+        host -> its services that can become ready; reachable: their URLs.
         """
         hosts = list(
             dict.fromkeys([*(one["host"] for one in self.services), *([entrance["host"]] if entrance else [])])
@@ -87,9 +89,10 @@ class Wave:
                 if any((host, one["unit"]) in mine for one in own)
             },
             "leave": [{"url": url} for url in self.leave],
-            "join": list(self.join),
+            "join": [one for one in self.join if one["url"] in reachable],
             "spare": self.spare,
             "interrupts": self.interrupts,
+            "measure": bool(self.interrupts and entrance and entrance["answers"]),
             "advice": self.advice,
         }
 
@@ -313,22 +316,28 @@ def announce(found: Sequence[Wave]) -> list[str]:
     return lines
 
 
-def as_dicts(found: Sequence[Wave], services: Sequence[Service], units: Units, now: Running) -> list[dict[str, Any]]:
+def as_dicts(found: Sequence[Wave], limit: Limit, now: Running) -> list[dict[str, Any]]:
     """The waves as the playbooks take them."""
-    ready = whole(services, units)
-    routers = [one for one in services if one["role"] == "router"]
+    ready, unasked = limit.whole(), limit.unasked()
+    reachable = {one["url"] for own in ready.values() for one in own}
+    routers = [one for one in limit.services if one["role"] == "router"]
 
-    def entrance(wave: Wave) -> dict[str, str]:
+    def entrance(wave: Wave) -> dict[str, Any]:
         heads = routers or [one for one in wave.services if one["role"] == "mixed" and one["rank"] == 0]
-        there = [one for one in heads if one["host"] in units]
+        there = [one for one in heads if one["host"] in limit.units]
         if not there:
             return {}
         host, unit = there[0]["host"], there[0]["unit"]
         # Before its own wave a router is where it was.
         old = "" if there[0] in wave.services else now.urls.get(host, {}).get(unit, "")
-        return {"host": host, "unit": unit, "url": old or there[0]["url"]}
+        return {
+            "host": host,
+            "unit": unit,
+            "url": old or there[0]["url"],
+            "answers": unit not in unasked.get(host, ()),
+        }
 
-    return [one.as_dict(entrance(one), ready) for one in found]
+    return [one.as_dict(entrance(one), ready, reachable) for one in found]
 
 
 def _fields(wave: Wave) -> dict[str, Any]:

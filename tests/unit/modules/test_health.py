@@ -40,8 +40,8 @@ def test_what_speaks_http_is_asked_and_nothing_else(asked):
         "sglang-other": {"role": "decode", "url": ""},
     }
     with ThreadPoolExecutor() as pool:
-        answers = health.begin(services, pool)
-    assert {unit: answer().status for unit, answer in answers.items()} == {"sglang-decode": 200}
+        begun = health.begin(services, pool)
+    assert {unit: answer().status for unit, answer in begun.answers.items()} == {"sglang-decode": 200}
     assert asked == ["http://192.0.2.21:8001/health"]
 
 
@@ -62,3 +62,8 @@ def test_an_answer_that_was_begun_counts_for_what_runs_and_holds_its_port(asked,
     (status,) = readiness.look([watched], {}, 1.0, 0, states={there.unit: there}, answers=answers)
     assert status.ready == ready
     assert asked == []
+
+
+def test_what_has_started_since_has_not_answered():
+    begun = health.Begun(100.0, dict.fromkeys("abcd", lambda: Reply(200, "", "", 0.0)))
+    assert list(begun.of({"a": 99.0, "b": 100.5, "c": 0.0})) == ["a"]

@@ -10,12 +10,20 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.module_utils import guard_files, readiness, router_api, seen, serving
+from ansible_collections.ascend.sglang.plugins.module_utils import (
+    guard_files,
+    health,
+    readiness,
+    router_api,
+    seen,
+    serving,
+)
 from ansible_collections.ascend.sglang.plugins.module_utils.files import Found
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Guard, Observed
 from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitState
 
+NOBODY = health.Begun(0.0, {})
 UP = UnitState("sglang-decode", "loaded", "active", "running", enabled=True, pid=100)
 DECODE = Observed(UP, facts={"role": "decode", "url": "http://192.0.2.21:8001"})
 ROUTER = Observed(replace(UP, unit="sglang-router"), facts={"role": "router", "url": "http://127.0.0.1:6688"})
@@ -39,7 +47,7 @@ def answers(monkeypatch):
 
 def test_only_what_runs_is_asked(answers, tmp_path):
     there = {"sglang-decode": DECODE, "sglang-router": replace(ROUTER, state=DOWN)}
-    assert serving.ready(there, {}) == {"sglang-decode": True}
+    assert serving.ready(there, NOBODY) == {"sglang-decode": True}
     assert answers == ["sglang-decode"]
     found = serving.routers(Layout(str(tmp_path)), there)
     assert list(found) == ["sglang-router"]
@@ -48,7 +56,7 @@ def test_only_what_runs_is_asked(answers, tmp_path):
 
 def test_a_router_tells_its_workers(answers, tmp_path):
     there = {"sglang-router": ROUTER}
-    assert serving.ready(there, {}) == {"sglang-router": True}
+    assert serving.ready(there, NOBODY) == {"sglang-router": True}
     assert serving.routers(Layout(str(tmp_path)), there) == {"sglang-router": {"workers": ["one"]}}
 
 
@@ -62,7 +70,7 @@ def test_a_router_whose_key_cannot_be_read(answers, tmp_path):
 def test_what_leaves_stays_behind(answers, tmp_path):
     """A directory that an aborted run left is no service."""
     left = {"sglang-decode": Observed(UnitState("sglang-decode"))}
-    assert serving.ready(left, {}) == {}
+    assert serving.ready(left, NOBODY) == {}
     assert serving.routers(Layout(str(tmp_path)), left) == {}
 
 

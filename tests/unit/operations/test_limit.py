@@ -8,18 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import (
-    beyond_limit,
-    left_out,
-    unasked,
-    whole,
-)
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import Limit, beyond_limit
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import restarts
-from unit.operations.test_restarts import TWO, services, states
+from unit.operations.test_restarts import R1, TWO, services, states
 
 
-def ready(own: list[dict[str, Any]], **actions: str) -> dict[str, list[str]]:
-    return {host: [one["unit"] for one in ours] for host, ours in whole(own, states(own, **actions)).items()}
+def limited(own: list[dict[str, Any]], ready: dict[str, bool] | None = None, **actions: str) -> Limit:
+    """What a host is to do, or `absent` where it was not asked; and whether all that it runs is ready."""
+    units = states(own, **actions)
+    known = {host: dict.fromkeys(units.get(host, {}), there) for host, there in (ready or {}).items()}
+    return Limit(own, units, known)
+
+
+def ready(limit: Limit) -> dict[str, list[str]]:
+    return {host: [one["unit"] for one in ours] for host, ours in limit.whole().items()}
 
 
 def test_what_must_restart_with_a_host_outside_is_refused():
@@ -34,54 +36,80 @@ def test_what_must_restart_with_a_host_outside_is_refused():
     assert beyond_limit(own, units, restarts(own, units)) == []
 
 
+def test_services_that_were_read_from_hosts_do_not_hide_the_ranks_that_were_not_asked():
+    """As in a rollback, which knows no plan."""
+    own = [one for one in services() if one["host"] != "d2"]
+    units = states(own, d1="restart")
+    (finding,) = beyond_limit(own, units, restarts(own, units))
+    assert str(finding).startswith("decode-0: rank 1 of 2 is on none of the hosts that were asked")
+    units = states(own, p2="restart")
+    assert beyond_limit(own, units, restarts(own, units)) == []
+
+
 def test_only_whole_instances_can_become_ready():
     told = {"p1": ["sglang-prefill"], "p2": ["sglang-prefill"], "d1": [], "r1": ["sglang-router"]}
-    assert ready(services(), d2="absent") == told
+    assert ready(limited(services(), d2="absent")) == told
 
 
 def test_without_a_limit_nothing_is_left_out():
     own = services()
-    everything = {one["host"]: "start" for one in own}
-    assert ready(own, **everything) == ready(own)
-    assert left_out(own, states(own, **everything)) == []
-    assert unasked(own, states(own, **everything)) == {}
+    limit = limited(own, ready=dict.fromkeys(["d1", "d2"], False), **{one["host"]: "start" for one in own})
+    assert ready(limit) == ready(limited(own))
+    assert (limit.lines(), limit.unasked(), limit.advice()) == ([], {}, "")
 
 
-def test_an_instance_that_starts_without_its_other_nodes_gives_no_answer():
-    """Nor does the router before it, which has no decode; the prefills are waited for."""
+@pytest.mark.parametrize("again", [False, True])
+def test_an_instance_that_starts_without_its_other_nodes_gives_no_answer(again):
+    """Nor does the router before it, which has no decode; the prefills are waited for. The second run says it again."""
     own = services()
-    actions = {**{one["host"]: "start" for one in own}, "d2": "absent"}
-    assert ready(own, **actions) == {"p1": ["sglang-prefill"], "p2": ["sglang-prefill"], "d1": [], "r1": []}
-    assert unasked(own, states(own, **actions)) == {"r1": ["sglang-router"]}
-    assert left_out(own, states(own, **actions)) == [
-        "--limit leaves out d2 of decode-0: it starts on the others and is not waited for",
-        "sglang-router on r1 cannot answer before those hosts run their part: it is not asked",
+    if again:
+        limit = limited(own, ready={"p1": True, "p2": True, "d1": False, "r1": False}, d2="absent")
+    else:
+        limit = limited(own, **{**{one["host"]: "start" for one in own}, "d2": "absent"})
+    assert ready(limit) == {"p1": ["sglang-prefill"], "p2": ["sglang-prefill"], "d1": [], "r1": []}
+    assert limit.unasked() == {"r1": ["sglang-router"]}
+    then = "is not waited for" if again else "starts on the others and is not waited for"
+    assert limit.lines() == [
+        f"--limit leaves out d2 of decode-0: it {then}",
+        "sglang-router on r1 is not asked: it cannot answer without d2",
     ]
 
 
 def test_a_router_is_asked_where_another_instance_of_the_role_may_answer():
     own = services()
     # The other prefill is outside, and may well serve.
-    actions = {"p1": "start", "p2": "absent", "d1": "start", "d2": "start", "r1": "start"}
-    assert unasked(own, states(own, **actions)) == {}
-    assert ready(own, **actions)["r1"] == ["sglang-router"]
-    assert left_out(own, states(own, **actions)) == []
+    limit = limited(own, p1="start", p2="absent", d1="start", d2="start", r1="start")
+    assert limit.unasked() == {}
+    assert ready(limit)["r1"] == ["sglang-router"]
+    assert limit.lines() == []
+    assert limit.advice() == "--limit leaves out prefill-1 on p2: nobody has looked there"
 
 
-@pytest.mark.parametrize(("action", "silent"), [("start", {"m1": ["sglang-mixed"]}), ("none", {})])
-def test_an_instance_that_is_its_own_entrance(action, silent):
-    """One that runs is asked: whoever was left out may serve."""
-    own = services(TWO)
-    units = states(own, m1=action, m2="absent")
-    assert unasked(own, units) == silent
-    (first, *others) = left_out(own, units)
-    then = "it starts on the others and is not waited for" if silent else "it is not waited for"
-    assert first == f"--limit leaves out m2 of mixed-0: {then}"
-    assert len(others) == len(silent)
+@pytest.mark.parametrize(
+    ("action", "there", "silent"),
+    [("start", None, True), ("none", False, True), ("none", True, False), ("none", None, False)],
+)
+def test_an_instance_that_is_its_own_entrance(action, there, silent):
+    """One that is ready is asked: whoever was left out serves."""
+    known = {} if there is None else {"m1": there}
+    limit = limited(services(TWO), ready=known, m1=action, m2="absent")
+    assert limit.unasked() == ({"m1": ["sglang-mixed"]} if silent else {})
+    (first, *others) = limit.lines()
+    then = "starts on the others and is not waited for" if action == "start" else "is not waited for"
+    assert first == f"--limit leaves out m2 of mixed-0: it {then}"
+    assert len(others) == silent
 
 
 def test_a_host_without_the_entrance_has_none_to_ask():
-    own = services(TWO)
-    units = states(own, m1="absent", m2="start")
-    assert unasked(own, units) == {}
-    assert left_out(own, units) == ["--limit leaves out m1 of mixed-0: it starts on the others and is not waited for"]
+    limit = limited(services(TWO), m1="absent", m2="start")
+    assert limit.unasked() == {}
+    assert limit.lines() == ["--limit leaves out m1 of mixed-0: it starts on the others and is not waited for"]
+
+
+@pytest.mark.parametrize("action", ["start", "restart"])
+def test_a_router_that_is_not_told_is_named(action):
+    own = services(R1)
+    outside = dict.fromkeys(["p1", "d1", "d2", "r1"], "absent")
+    told = "--limit leaves out the router on r1: it is neither told of what starts and restarts nor asked afterwards"
+    assert limited(own, **outside, p2=action).lines() == [told]
+    assert limited(own, **outside).lines() == []

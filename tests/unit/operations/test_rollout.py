@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations import on_disk
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import Limit
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import restarts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.rollout import (
     SECRETS_CHANGE,
@@ -180,8 +181,9 @@ def test_mixed_instances_without_a_router_are_their_own_entrance():
     own = cluster(MIXED)
     found = roll(own, units_of(own, m1="restart"), workers=False)
     assert "is the only mixed instance" in found[0].interrupts
-    (wave,) = as_dicts(found, own, units_of(own), Running({}, False))
-    assert wave["entrance"] == {"host": "m1", "unit": "sglang-mixed", "url": own[0]["url"]}
+    (wave,) = as_dicts(found, Limit(own, units_of(own)), Running({}, False))
+    assert wave["entrance"] == {"host": "m1", "unit": "sglang-mixed", "url": own[0]["url"], "answers": True}
+    assert wave["measure"]
 
 
 def test_a_store_that_goes_goes_with_its_group_and_the_router_is_not_waited_for_before_its_workers_are_back():
@@ -190,7 +192,7 @@ def test_a_store_that_goes_goes_with_its_group_and_the_router_is_not_waited_for_
     units["r1"]["sglang-store"] = {"action": "remove", "reason": "", "changed": True, "state": "active (running)"}
     found = roll(own, units, urls={"r1": {"sglang-store": "tcp://192.0.2.31:24670"}})
     assert titles(found) == ["prefill-0, prefill-1, decode-0 and decode-1"]
-    (wave,) = as_dicts(found, own, units, Running({}, True))
+    (wave,) = as_dicts(found, Limit(own, units), Running({}, True))
     assert wave["units"]["r1"] == ["sglang-router"]
     assert "r1" not in wave["wait"]
 
@@ -199,7 +201,7 @@ def test_a_wave_names_the_hosts_with_a_part_in_it():
     own = cluster(sglang_store="dedicated")
     units = units_of(own, d1="restart")
     now = Running({"r1": {"sglang-router": "http://192.0.2.31:7777"}}, True)
-    (wave,) = as_dicts(roll(own, units), own, units, now)
+    (wave,) = as_dicts(roll(own, units), Limit(own, units), now)
     assert wave["hosts"] == ["d1", "r1"]
     assert wave["units"] == {"d1": ["sglang-decode"]}
     assert wave["roles"] == {"d1": ["decode"]}
@@ -311,3 +313,14 @@ def test_an_engine_proves_itself():
     own = {"p1": [{"unit": "sglang-prefill"}], "p2": [{"unit": "sglang-prefill"}]}
     facts = {host: {"units": {"sglang-prefill": {"ready": host == "p1", "router": None}}} for host in own}
     assert on_disk.unproven(facts, own, W) == ["p2"]
+
+
+def test_an_instance_that_a_limit_cuts_is_not_given_to_the_router_and_no_answer_is_measured():
+    """The router would wait for it until its time limit."""
+    own = cluster(R1, sglang_router_args={"mini-lb": False}, sglang_store="dedicated")
+    units = {host: one for host, one in units_of(own, p2="start", d1="start").items() if host != "d2"}
+    found = as_dicts(roll(own, units), Limit(own, units), Running({}, True))
+    prefill = next(one["url"] for one in own if one["host"] == "p2")
+    assert [one["url"] for wave in found for one in wave["join"]] == [prefill]
+    assert not any(wave["measure"] for wave in found)
+    assert [wave["entrance"]["answers"] for wave in found if wave["entrance"]] == [False] * len(found)
