@@ -15,8 +15,11 @@ from ansible_collections.ascend.sglang.plugins.module_utils.unit_file import NPU
 
 _RECORD = "etc/ascend_install.info"
 _DEFAULT = "/usr/local/Ascend"
-# devmm_svm is not listed: newer drivers have none.
-_MANAGERS = ("davinci_manager", "hisi_hdc")
+REQUIRED = ("davinci_manager", "hisi_hdc")
+"""Device files besides those of the NPUs without which no process reaches one."""
+
+# devmm_svm is not required: newer drivers have none. Where it is, processes open it.
+_MANAGERS = (*REQUIRED, "devmm_svm")
 _DEVICE = re.compile(r"davinci(\d+)\Z")
 
 

@@ -149,6 +149,13 @@ def account(cluster: Cluster, found: Any, mode: int = 0o660, group: int | None =
     cluster.looked("p1").update(accounts={"sglang": found}, devices={**devices(mode=mode), "group": group})
 
 
+def old_driver(cluster: Cluster, host: str, mode: int = 0o660) -> None:
+    """Give a host the device file that drivers had before."""
+    there = cluster.looked(host)["devices"]
+    there["managers"].append("devmm_svm")
+    there["files"]["devmm_svm"] = {"mode": mode, "uid": 1000, "gid": 1000}
+
+
 def limits(host: str, **values: Any) -> Spoil:
     return lambda cluster: cluster.looked(host)["limits"].update(values)
 
@@ -374,7 +381,21 @@ BAD = {
         "error",
         ("p1",),
         update("p1", "preflight", "devices", managers=["hisi_hdc"]),
-        ("davinci_manager",),
+        ("there is no /dev/davinci_manager, which",),
+    ),
+    "no channel to the driver": Bad(
+        "npu-devices",
+        "error",
+        ("p1",),
+        update("p1", "preflight", "devices", managers=["davinci_manager", "devmm_svm"]),
+        ("there is no /dev/hisi_hdc, which",),
+    ),
+    "a device of shared memory that is another's": Bad(
+        "npu-devices",
+        "error",
+        ("p1",),
+        lambda c: (account(c, {"uid": 1201, "groups": [1201]}, group=1000), old_driver(c, "p1", mode=0o600)),
+        ("sglang cannot open /dev/devmm_svm (mode 0600, group 1000)",),
     ),
     "a link that is down, on A2": Bad(
         "hccn-link", "error", ("d1",), links("d1", 3, "A2", link="DOWN"), ("links of NPUs 3 are down",)
@@ -803,6 +824,13 @@ def test_members_of_the_device_group_reach_the_devices():
         cluster = Cluster()
         account(cluster, {"uid": 1201, "groups": [1201]}, mode, group)
         assert problems(cluster) == {}, (mode, open_to_all)
+
+
+def test_the_device_of_old_drivers_is_as_good_as_the_others():
+    cluster = Cluster()
+    account(cluster, {"uid": 1201, "groups": [1201]}, group=1000)
+    old_driver(cluster, "p1")
+    assert problems(cluster) == {}
 
 
 def test_a_host_that_reaches_another_nowhere_says_so_once():

@@ -50,12 +50,22 @@ def test_no_driver(tmp_path):
 
 def test_devices(tmp_path):
     (tmp_path / "dev").mkdir()
-    for name in ("davinci0", "davinci15", "davinci2", "davinci_manager", "hisi_hdc", "davinci_cdev", "null"):
+    for name in (
+        "davinci0",
+        "davinci15",
+        "davinci2",
+        "davinci_manager",
+        "hisi_hdc",
+        "devmm_svm",
+        "davinci_cdev",
+        "null",
+    ):
         (tmp_path / "dev" / name).touch()
     (tmp_path / "dev" / "davinci15").chmod(0o660)
     found = ascend_driver.devices(str(tmp_path))
     assert found["npus"] == [0, 2, 15]
-    assert found["managers"] == ["davinci_manager", "hisi_hdc"]
+    assert found["managers"] == ["davinci_manager", "hisi_hdc", "devmm_svm"]
+    assert set(found["files"]) == {"davinci0", "davinci2", "davinci15", *found["managers"]}
     assert found["files"]["davinci15"] == {"mode": 0o660, "uid": os.getuid(), "gid": os.getgid()}
 
 

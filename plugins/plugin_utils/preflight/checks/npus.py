@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.module_utils.ascend_driver import REQUIRED
 from ansible_collections.ascend.sglang.plugins.module_utils.unit_file import NPU_GROUP
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.questions import user_of
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import (
@@ -171,8 +172,10 @@ def devices(situation: Situation) -> Iterator[Problem]:
         if not there.get("files"):
             yield unknown(host, "there are no device files")
             continue
-        if "davinci_manager" not in there["managers"]:
-            yield error(host, "there is no /dev/davinci_manager", "Load the driver, or map the file into the container")
+        missing = [f"/dev/{name}" for name in REQUIRED if name not in there["managers"]]
+        if missing:
+            what = f"there is no {' and no '.join(missing)}, which every process on NPUs opens"
+            yield error(host, what, "Load the driver, or map the file into the container")
         for user in dict.fromkeys(user_of(one, situation.settings) for one in situation.own[host] if one.npus):
             account = facts["accounts"].get(user)
             if user == "root":
