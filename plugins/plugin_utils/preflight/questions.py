@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.service_python import DYNAMIC_USER
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import Edge
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
-
-# Where services write: states, caches, logs.
-DIRECTORIES = ("/var/lib", "/var/cache", "/var/log", "/tmp")
 
 # Throw-away listeners outlive the connections to them, also where Ansible asks the hosts in several batches.
 _SECONDS = 20
@@ -73,8 +71,15 @@ def _of_host(own: Sequence[Service], settings: ClusterSettings, *, spread: bool)
         "weights": [path for path in paths if path in words],
         "npus": bool(engines),
         "links": numbers if spread else [],
-        "directories": list(DIRECTORIES),
+        "directories": directories(own),
     }
+
+
+def directories(services: Iterable[Service]) -> list[str]:
+    """Where services of a host write: each one's own directories, any of which may be a mount, and /tmp."""
+    layout = Layout()
+    own = [(layout.home(one.unit), layout.cache(one.unit), layout.logs(one.unit)) for one in services]
+    return [*(path for paths in own for path in paths), "/tmp"]
 
 
 def user_of(service: Service, settings: ClusterSettings) -> str:

@@ -16,6 +16,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings imp
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.edges import edges
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.parsers import servers
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.questions import directories
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import CLUSTER_SETTINGS
 from unit.compiler import cluster
@@ -165,7 +166,7 @@ def answer(host: str, address: str, plan: Plan) -> dict[str, Any]:
                 "shm": {"size": 1 << 36, "free": 1 << 36, "files": []},
                 "disks": {
                     path: {"at": path, "free": 1 << 40, "inodes": 1_000_000, "writable": True}
-                    for path in ("/var/lib", "/var/cache", "/var/log", "/tmp")
+                    for path in directories(one for one in plan.services if one.host == host)
                 },
                 "limits": {"memlock": 8 << 20, "nofile": 524288, "nr_open": 1048576, "raises": True, "locks": True},
                 "ports": {"range": [32768, 60999], "reserved": []},

@@ -455,8 +455,8 @@ BAD = {
         "disk",
         "error",
         ("r1",),
-        lambda c: c.looked("r1")["disks"]["/var/log"].update(free=1 << 20),
-        ("/var/log: 1 MiB",),
+        lambda c: c.looked("r1")["disks"]["/var/log/ascend-sglang/sglang-router"].update(free=1 << 20),
+        ("/var/log/ascend-sglang/sglang-router: 1 MiB",),
     ),
     "little disk": Bad(
         "disk", "warning", ("r1",), lambda c: c.looked("r1")["disks"]["/tmp"].update(free=512 << 20), ("/tmp: 512 MiB",)
@@ -465,7 +465,11 @@ BAD = {
         "disk", "error", ("p1",), lambda c: c.looked("p1")["disks"]["/tmp"].update(inodes=3), ("3 more files",)
     ),
     "a disk that nobody writes": Bad(
-        "disk", "error", ("p1",), lambda c: c.looked("p1")["disks"]["/var/lib"].update(writable=False), ("read-only",)
+        "disk",
+        "error",
+        ("p1",),
+        lambda c: c.looked("p1")["disks"]["/var/lib/ascend-sglang/sglang-prefill"].update(writable=False),
+        ("/var/lib/ascend-sglang/sglang-prefill is on a file system that is mounted read-only",),
     ),
     "no model": Bad(
         "model-path",
@@ -794,6 +798,17 @@ def test_ports_that_deploy_will_reserve_are_not_at_risk():
     for facts in cluster.each():
         facts["ports"]["reserved"] = [[1024, 65000]]
     assert problems(cluster) == {}
+
+
+def test_a_full_disk_on_which_several_directories_will_be_is_told_once():
+    cluster = Cluster()
+    disks = cluster.looked("p1")["disks"]
+    for path in disks:
+        disks[path].update(at="/var" if path.startswith("/var") else path, free=0)
+    assert [one.what for one in problems(cluster)["disk"]] == [
+        "/var: 0 MiB are free on its file system",
+        "/tmp: 0 MiB are free on its file system",
+    ]
 
 
 def test_weights_that_servers_are_told_to_make_up():

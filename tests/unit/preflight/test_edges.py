@@ -126,6 +126,14 @@ def test_what_else_hosts_are_asked():
     assert asked(plan_of(MIXED))["m1"]["links"] == []
 
 
+def test_where_services_write():
+    """Each directory may be a mount of its own, below /var/log and its like too."""
+    found = asked(plan_of(sglang_store="dedicated"))["r1"]["directories"]
+    units = ("sglang-store", "sglang-router")
+    own = {f"/var/{kind}/ascend-sglang/{unit}" for unit in units for kind in ("lib", "cache", "log")}
+    assert set(found) == {*own, "/tmp"}
+
+
 @pytest.mark.parametrize(("hosts", "forks", "seconds"), [(5, 64, 20), (64, 64, 20), (65, 64, 24), (64, 5, 68)])
 def test_how_long_listeners_stay(hosts: int, forks: int, seconds: int):
     assert listening_seconds(hosts, forks) == seconds

@@ -99,7 +99,8 @@ def disk(situation: Situation) -> Iterator[Problem]:
         if disks is None:
             yield unknown(host, "it was not asked")
             continue
-        for path, room in disks.items():
+        # Directories that are yet to be made are told by the one that will hold them, which several may share.
+        for path, room in {one["at"]: one for one in disks.values()}.items():
             if not room["writable"]:
                 yield error(host, f"{path} is on a file system that is mounted read-only", "Mount it for writing")
             elif room["inodes"] is not None and room["inodes"] < 1000:
