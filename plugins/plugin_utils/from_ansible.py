@@ -177,18 +177,19 @@ def compile_from(
     profile: a name from the command line; found: findings from before the compilation, reported with the others.
     """
     variables.require_hosts()
-    names, findings = variables.group_names()
-    stop_on_errors(findings)
+    names, of_groups = variables.group_names()
+    stop_on_errors(of_groups)
     source = variables.inventory(names)
     everybody = {role: tuple(source.groups.get(group, ())) for role, group in names.items()}
     first, early = cluster_settings.gather(source, everybody, variables.play)
     stop_on_errors([one for one in early if one.check == "setting-type"])
     choice = _choice(first, profile)
-    roles, findings = inventory.members(source, names, choice.profile)
+    roles, findings = inventory.members(source, names, choice.profile, [first.text("sglang_benchmark_host")])
     settings, more = cluster_settings.gather(source, roles, variables.play)
     everyone = dict.fromkeys(host for hosts in roles.values() for host in hosts)
     skip = settings.texts("sglang_preflight_skip")
-    findings = [*found, *findings, *more, *variables.secret_problems(everyone), *registry.unknown_names(skip)]
+    findings = [*found, *of_groups, *findings, *more, *variables.secret_problems(everyone)]
+    findings += registry.unknown_names(skip)
     if any(one.check == "setting-type" for one in findings) or not any(roles.values()):
         stop_on_errors(findings)
     plan = _compile(
@@ -212,13 +213,17 @@ def hosts_from(variables: Variables) -> dict[str, list[str]]:
 
 
 def _compile(inputs: Inputs, findings: Sequence[Finding]) -> Plan:
-    """Compile even where something is wrong already, so that all problems are reported together."""
+    """Compile even where something is wrong already, so that all problems are reported together.
+
+    `findings` are from before; without an error among them they are the plan's first.
+    """
     try:
         plan = compile_plan(inputs)
     except CompileError as stopped:
         raise CompileError([*findings, *stopped.findings]) from stopped
     stop_on_errors(findings)
-    return plan
+    both = dict.fromkeys([*findings, *plan.findings])
+    return replace(plan, findings=tuple(sorted(both, key=lambda one: one.level != "error")))
 
 
 def _choice(settings: ClusterSettings, given: Plain) -> Choice:

@@ -9,11 +9,12 @@ Order is the inventory's everywhere: nothing here sorts, and nothing looks at `-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.addresses import Address, AddressError
+from ansible_collections.ascend.sglang.plugins.plugin_utils.engine import suggest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error, nearest, warning
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Profile
@@ -79,9 +80,12 @@ def group_names(setting: Mapping[str, Plain]) -> tuple[dict[str, str], list[Find
 
 
 def members(
-    inventory: Inventory, names: Mapping[str, str], profile: Profile
+    inventory: Inventory, names: Mapping[str, str], profile: Profile, spare: Collection[str] = ()
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """The hosts of each role that the profile starts; a group that is missing or empty is a finding."""
+    """The hosts of each role that the profile starts; a group that is missing or empty is a finding.
+
+    spare: hosts that are known to have another task than a role's (the benchmark's).
+    """
     found: dict[str, tuple[str, ...]] = {}
     findings: list[Finding] = []
     wanted = ("prefill", "decode", "router") if profile.disaggregated else ("mixed",)
@@ -91,10 +95,11 @@ def members(
         if not hosts:
             findings.append(_no_hosts(inventory, role, names[role], profile))
     if not profile.disaggregated:
-        findings += _optional_router(inventory, names["router"])
         # Only the inventory decides whether mixed instances have a router.
         if inventory.groups.get(names["router"]):
             found["router"] = tuple(inventory.groups[names["router"]])
+        else:
+            findings += _no_router(inventory, names, spare)
     if len(found.get("router", ())) > 1:
         findings.append(
             error(
@@ -107,18 +112,46 @@ def members(
     return found, findings
 
 
-def _optional_router(inventory: Inventory, group: str) -> list[Finding]:
-    """What is said of the router of mixed instances where there is none, and one may have been meant."""
-    if group in inventory.groups:
-        return []
-    if group != "router":
+def _no_router(inventory: Inventory, names: Mapping[str, str], spare: Collection[str]) -> list[Finding]:
+    """What is said of mixed instances without a router, where one may have been meant. At most one finding."""
+    group = names["router"]
+    if group not in inventory.groups and group != "router":
         what = "there is no such group, and sglang_groups.router names it"
         return [error("groups", f"group {group}", what, nearest(group, _others(inventory)) or "Correct sglang_groups")]
-    meant = nearest(group, _others(inventory))
-    if not meant:
+    others = [name for name in _others(inventory) if name not in names.values()]
+    meant = dict.fromkeys([*suggest.nearest(group, others), *(name for name in others if group in name.lower())])
+    idle = _without_role(inventory, names, spare)
+    if group not in inventory.groups and not meant and not idle:
         return []
-    do = f"{meant} Name it in sglang_groups.router"
-    return [warning("groups", "group router", "there is no such group, so there is no router", do)]
+    what = "it has no host" if group in inventory.groups else "there is no such group"
+    what += ", so there is no router"
+    if idle:
+        what += f", and no role has {_some(list(idle))}: nothing is started there"
+    return [warning("groups", f"group {group}", what, _how_to_have_one(inventory, group, meant, idle))]
+
+
+def _how_to_have_one(
+    inventory: Inventory, group: str, meant: Collection[str], idle: Mapping[str, Sequence[str]]
+) -> str:
+    there = group in inventory.groups
+    if meant:
+        return f"Did you mean {suggest.either(list(meant))}? Name it in sglang_groups.router"
+    if not idle:
+        return "Add the router's host to it, or leave the group out"
+    place = f"put it into the group {group}" if there else f"call its group {group}"
+    theirs = suggest.either(list(dict.fromkeys(name for own in idle.values() for name in own)))
+    return f"If the router is to run on one of them, {place} or name its group ({theirs}) in sglang_groups.router"
+
+
+def _without_role(inventory: Inventory, names: Mapping[str, str], spare: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Hosts that somebody put into a group, but into no role's, each with its groups."""
+    busy = {host for group in names.values() for host in inventory.groups.get(group, ())} | set(spare)
+    idle: dict[str, list[str]] = {}
+    for group in _others(inventory):
+        for host in inventory.groups[group]:
+            if host not in busy:
+                idle.setdefault(host, []).append(group)
+    return {host: tuple(groups) for host, groups in idle.items()}
 
 
 def _others(inventory: Inventory) -> list[str]:

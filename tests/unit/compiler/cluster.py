@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def compiled(
     except CompileError as stopped:
         raise CompileError([*found, *stopped.findings]) from stopped
     stop_on_errors(found)
-    return plan
+    return replace(plan, findings=tuple(dict.fromkeys([*found, *plan.findings])))
 
 
 def plan_of(name: str, **settings: Any) -> Plan:

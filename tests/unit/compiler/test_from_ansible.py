@@ -192,3 +192,35 @@ def test_the_hosts_of_each_role_are_known_without_any_profile():
         "the inventory: none of the groups prefill, decode, mixed, router has a host. "
         "Name your groups in sglang_groups."
     )
+
+
+LOST = "group router: there is no such group, so there is no router, and no role has g1"
+
+
+def mixed(**play: Any) -> list[str]:
+    """The warnings about groups of a mixed cluster beside whose server a gateway stands."""
+    play = {"sglang_profile": "deepseek-r1-w4a8-8p", **play}
+    given = variables({"mixed": ["m1"], "gateway": ["g1"]}, play, m1={}, g1={})
+    return [str(one) for one in compile_from(given).plan.findings if one.check == "groups"]
+
+
+def test_warnings_from_before_the_compilation_are_the_plans():
+    (warned,) = mixed()
+    assert warned.startswith(LOST)
+    assert mixed(sglang_preflight_skip=["groups"]) == []
+
+
+def test_the_benchmarks_host_needs_no_role():
+    address = {"sglang_mixed_args": {"host": "0.0.0.0"}}
+    assert mixed(sglang_benchmark_host="g1", **address) == []
+    assert len(mixed(**address)) == 1
+
+
+def test_findings_keep_their_order_errors_first_and_none_stands_twice():
+    play = {"sglang_profile": "deepseek-r1-w4a8-8p", "sglang_mixed_args": {"mem-fraction-static": 2}}
+    found = compile_from(variables({"mixed": ["m1"], "gateway": ["g1"]}, play, m1={}, g1={})).plan.findings
+    levels = [one.level for one in found]
+    assert levels == sorted(levels)
+    assert len(found) == len(set(found))
+    assert "error" in levels
+    assert next(one.check for one in found if one.level == "warning") == "groups"

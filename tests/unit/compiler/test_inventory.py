@@ -12,7 +12,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils import inventory
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, Interface
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Inventory, interface_problem
 
-from .cluster import SETTINGS, errors_of, planned, profile, service, warnings_of
+from .cluster import PROFILES, SETTINGS, errors_of, planned, profile, service, warnings_of
 
 R1 = "deepseek-r1-w8a8-2p1d"
 MIXED = "deepseek-r1-w4a8-8p"
@@ -89,28 +89,88 @@ def test_group_names_are_names_of_roles(setting, message):
     assert set(names) == {"prefill", "decode", "mixed", "router"}
 
 
-def router_of_mixed(groups: dict[str, list[str]], name: str = "router") -> tuple[bool, list[tuple[str, str]]]:
+def router_of_mixed(
+    groups: dict[str, list[str]], name: str = "router", spare: tuple[str, ...] = ()
+) -> tuple[bool, list[tuple[str, str]]]:
     names = {"prefill": "prefill", "decode": "decode", "mixed": "mixed", "router": name}
-    found, findings = inventory.members(Inventory(groups, {}), names, profile(MIXED))
+    found, findings = inventory.members(Inventory(groups, {}), names, profile(MIXED), spare)
     return "router" in found, [(one.level, str(one)) for one in findings]
 
 
 def test_mixed_has_a_router_only_where_the_inventory_has_the_group():
     assert router_of_mixed({"mixed": ["m1"]}) == (False, [])
-    assert router_of_mixed({"mixed": ["m1"], "router": []}) == (False, [])
     assert router_of_mixed({"mixed": ["m1"], "router": ["r1"]}) == (True, [])
+    assert router_of_mixed({"mixed": ["m1"], "router": ["r1"], "gateway": ["g1"]}) == (True, [])
 
 
-def test_a_mixed_router_that_may_have_been_meant_is_asked_for():
-    (finding,) = router_of_mixed({"mixed": ["m1"], "routers": ["r1"]})[1]
-    assert finding == (
-        "warning",
-        "group router: there is no such group, so there is no router. Did you mean routers? Name it in "
-        "sglang_groups.router.",
-    )
+NO_GROUP = "group router: there is no such group, so there is no router"
+EMPTY = "group router: it has no host, so there is no router"
+
+
+@pytest.mark.parametrize(
+    ("groups", "text"),
+    [
+        (
+            {"routers": ["r1"]},
+            f"{NO_GROUP}, and no role has r1: nothing is started there. Did you mean routers? Name it in "
+            "sglang_groups.router.",
+        ),
+        ({"sglang_router": ["m1"]}, f"{NO_GROUP}. Did you mean sglang_router? Name it in sglang_groups.router."),
+        *(
+            (
+                {name: ["r1"]},
+                f"{NO_GROUP}, and no role has r1: nothing is started there. If the router is to run on one of them, "
+                f"call its group router or name its group ({name}) in sglang_groups.router.",
+            )
+            for name in ("proxy", "gateway", "lb", "entrance")
+        ),
+        (
+            {"gateway": ["r1", "r2"], "site": ["m1", "r1", "r2"]},
+            f"{NO_GROUP}, and no role has r1, r2: nothing is started there. If the router is to run on one of them, "
+            "call its group router or name its group (gateway or site) in sglang_groups.router.",
+        ),
+        ({"router": []}, f"{EMPTY}. Add the router's host to it, or leave the group out."),
+        (
+            {"router": [], "gateway": ["r1"]},
+            f"{EMPTY}, and no role has r1: nothing is started there. If the router is to run on one of them, "
+            "put it into the group router or name its group (gateway) in sglang_groups.router.",
+        ),
+        (
+            {"many": [f"h{number}" for number in range(40)]},
+            f"{NO_GROUP}, and no role has h0, h1, h2, h3, h4, h5, h6, h7 and 32 more: nothing is started there. "
+            "If the router is to run on one of them, call its group router or name its group (many) in "
+            "sglang_groups.router.",
+        ),
+    ],
+)
+def test_a_mixed_router_that_may_have_been_meant_is_asked_for_once(groups, text):
+    assert router_of_mixed({"mixed": ["m1"], **groups}) == (False, [("warning", text)])
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        {"all": ["m1", "localhost"], "ungrouped": ["localhost"]},
+        {"all": ["m1"], "rack1": ["m1"], "ungrouped": []},
+        {"prefill": ["p1"], "decode": ["d1"], "both": ["p1", "d1", "m1"]},
+        {"clients": ["c1"]},
+    ],
+)
+def test_hosts_with_another_task_are_no_lost_routers(groups):
+    assert router_of_mixed({"mixed": ["m1"], **groups}, spare=("c1", "")) == (False, [])
+
+
+def test_a_named_router_group_that_is_not_there_is_refused():
     ((level, text),) = router_of_mixed({"mixed": ["m1"], "gateway": ["r1"]}, "gatway")[1]
     assert level == "error"
     assert text == ("group gatway: there is no such group, and sglang_groups.router names it. Did you mean gateway?")
+    ((level, text),) = router_of_mixed({"mixed": ["m1"], "gateway": []}, "gateway")[1]
+    assert (level, text.partition(":")[0]) == ("warning", "group gateway")
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES.files))
+def test_a_cluster_that_fits_has_nothing_to_say_of_its_groups(name):
+    assert [one for one in planned(name).findings if one.check == "groups"] == []
 
 
 # Data addresses

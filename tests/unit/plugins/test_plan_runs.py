@@ -39,7 +39,17 @@ def test_every_example_inventory_is_planned(playbook, inventory):
     found = services(done)
     groups = yaml.safe_load(inventory.read_text())["all"]["children"]
     assert {host for host, _role in found} == {host for group in groups.values() for host in group["hosts"]}
-    assert [one["level"] for one in done.plan["findings"] if one["level"] == "error"] == []
+    assert [one for one in done.plan["findings"] if one["level"] == "error" or one["check"] == "groups"] == []
+
+
+def test_hosts_that_were_to_be_the_router_are_named_in_a_warning(playbook):
+    common = {"sglang_profile": "deepseek-r1-w4a8-8p", "sglang_model_path": "/models/r1"}
+    children = {"mixed": {"hosts": {"m1": host(21)}}, "gateway": {"hosts": {"g1": host(91)}}}
+    done = playbook({"all": {"vars": common, "children": children, "hosts": {"localhost": {}}}})
+    assert done.rc == 0, done.output
+    (warned,) = [one for one in done.plan["findings"] if one["check"] == "groups"]
+    assert "no role has g1: nothing is started there" in warned["what"]
+    assert warned["what"] in done.warnings
 
 
 def test_there_is_an_example_for_every_kind_of_cluster():
