@@ -184,7 +184,7 @@ def cluster(
             hosts[name] = host
     findings += _merged(by_host)
     findings += unknown((key for name in names for key in inventory.variables.get(name, {})), "the inventory")
-    findings += [*_shared_addresses(hosts), *_addresses_elsewhere(hosts, facts)]
+    findings += [*_shared_addresses(hosts, facts), *_addresses_elsewhere(hosts, facts)]
     findings += [*_borrowed_addresses(hosts), *_assumed_interfaces(hosts)]
     return Cluster(roles, hosts), findings
 
@@ -308,6 +308,8 @@ def _interface_on_host(
             False,
             [error("data-address", where, what, "Give an address, or add the name to the host's resolver")],
         )
+    if address.kind == "name" and (problem := _resolved_problem(where, address, wanted)):
+        return interface, False, [problem]
     if interface and interface not in facts.interfaces:
         what = f"there is no interface {interface} on it; it has {facts.listing()}"
         return (
@@ -337,19 +339,59 @@ def _interface_on_host(
     return owner.name, False, findings
 
 
-def _shared_addresses(hosts: Mapping[str, Host]) -> list[Finding]:
+def _why_unusable(text: str) -> str | None:
+    """Why a resolved address will not do as a data address, or None when it will."""
+    try:
+        return addresses.unusable(addresses.parse(text))
+    except AddressError as problem:
+        return str(problem)
+
+
+def _resolved_problem(where: str, address: Address, resolved: Sequence[str]) -> Finding | None:
+    """What is wrong with what the host's own name stands for. Programs listen on one of its addresses, the first."""
+    bad = {text: why for text in resolved if (why := _why_unusable(text))}
+    if not bad:
+        return None
+    good = [text for text in resolved if text not in bad]
+    what = f"it resolves its own data address {address.text} to {' and '.join(resolved)}, and "
+    what += " and ".join(f"{text} {why}" for text, why in bad.items())
+    if good:
+        do = (
+            f"Take {address.text} out of the line of {' and '.join(bad)} in its /etc/hosts, so that the name stands "
+            f"for {good[0]} alone, or set sglang_data_address to {good[0]}"
+        )
+    else:
+        do = (
+            f"Correct the line of {address.text} in its /etc/hosts (or its resolver), so that the name stands for its "
+            "address in the data network, or give that address as sglang_data_address"
+        )
+    return error("data-address", where, what, do)
+
+
+def _stands_for(host: Host, facts: Mapping[str, HostFacts]) -> tuple[str, ...]:
+    """The host's data address, and what the host itself resolves it to where it is a name."""
+    resolved = facts[host.name].resolved if host.address.kind == "name" and host.name in facts else ()
+    # One that will not do is reported as such, and everybody's.
+    return (host.address.text, *(text for text in resolved if not _why_unusable(text)))
+
+
+def _shared_addresses(hosts: Mapping[str, Host], facts: Mapping[str, HostFacts]) -> list[Finding]:
     owners: dict[str, list[str]] = {}
     for host in hosts.values():
-        owners.setdefault(host.address.text, []).append(host.name)
+        for text in dict.fromkeys(_stands_for(host, facts)):
+            owners.setdefault(text, []).append(host.name)
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for text, names in owners.items():
+        if len(names) > 1:
+            shared.setdefault(tuple(names), []).append(text)
     return [
         error(
             "data-address",
             f"hosts {', '.join(names)}",
-            f"all have the data address {address}",
+            f"all have the data address {' and '.join(texts)}",
             "Give every host its own sglang_data_address",
         )
-        for address, names in owners.items()
-        if len(names) > 1
+        for names, texts in shared.items()
     ]
 
 
@@ -361,11 +403,13 @@ def _addresses_elsewhere(hosts: Mapping[str, Host], facts: Mapping[str, HostFact
             for address in interface.addresses:
                 owners.setdefault(address, []).append(name)
     for host in hosts.values():
-        others = [name for name in owners.get(host.address.text, ()) if name != host.name]
-        if others:
-            what = f"its data address {host.address.text} is on {', '.join(others)} too"
-            do = "Give the host an address that no other host has, in the data network"
-            yield error("data-address", f"host {host.name}", what, do)
+        for text in dict.fromkeys(_stands_for(host, facts)):
+            others = [name for name in owners.get(text, ()) if name != host.name]
+            if others:
+                named = text if text == host.address.text else f"{host.address.text} ({text})"
+                what = f"its data address {named} is on {', '.join(others)} too"
+                do = "Give the host an address that no other host has, in the data network"
+                yield error("data-address", f"host {host.name}", what, do)
 
 
 def _some(names: Sequence[str]) -> str:

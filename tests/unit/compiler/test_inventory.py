@@ -336,6 +336,83 @@ def test_a_name_is_looked_up_on_the_host_itself():
     ]
 
 
+LOOPBACK = ("lo", True, "127.0.0.1 ::1")
+NAMED = {"sglang_data_address": "p1.data", "sglang_interface": None}
+
+
+@pytest.mark.parametrize("bad", ["127.0.0.1", "127.0.1.1", "::1"])
+@pytest.mark.parametrize("interface", [None, "eth1"])
+def test_a_name_that_is_loopback_on_its_own_host_is_refused(bad, interface):
+    own = {**NAMED, "sglang_interface": interface}
+    assert asked(own, facts(LOOPBACK, DATA, resolved=(bad,))) == [
+        f"host p1: it resolves its own data address p1.data to {bad}, and {bad} is a loopback address: other hosts "
+        "cannot reach it. Correct the line of p1.data in its /etc/hosts (or its resolver), so that the name stands "
+        "for its address in the data network, or give that address as sglang_data_address."
+    ]
+
+
+@pytest.mark.parametrize("bad", ["127.0.0.1", "127.0.1.1", "::1"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_name_that_is_loopback_too_is_refused_with_the_line_to_correct(bad, first):
+    resolved = (bad, "192.0.2.11") if first else ("192.0.2.11", bad)
+    assert asked(NAMED, facts(LOOPBACK, DATA, resolved=resolved)) == [
+        f"host p1: it resolves its own data address p1.data to {' and '.join(resolved)}, and {bad} is a loopback "
+        f"address: other hosts cannot reach it. Take p1.data out of the line of {bad} in its /etc/hosts, so that the "
+        "name stands for 192.0.2.11 alone, or set sglang_data_address to 192.0.2.11."
+    ]
+
+
+def test_names_that_are_loopback_everywhere_are_not_called_shared():
+    other = facts(LOOPBACK, ("eth1", True, "192.0.2.21"), resolved=("127.0.0.1",))
+    hosts = {"p1": NAMED, "d1": {**NAMED, "sglang_data_address": "d1.data"}}
+    found = errors_of(R1, hosts=hosts, facts={"p1": facts(LOOPBACK, DATA, resolved=("127.0.0.1",)), "d1": other})
+    assert [one.split(" to ")[0] for one in found] == [
+        "host p1: it resolves its own data address p1.data",
+        "host d1: it resolves its own data address d1.data",
+    ]
+
+
+BRIDGE = ("docker0", True, "172.17.0.1")
+
+
+def test_names_that_stand_for_one_address_are_shared():
+    hosts = {"p1": NAMED, "d1": {**NAMED, "sglang_data_address": "d1.data"}}
+    seen = {"p1": facts(DATA, BRIDGE, resolved=("172.17.0.1",)), "d1": facts(BRIDGE, resolved=("172.17.0.1",))}
+    assert errors_of(R1, hosts=hosts, facts=seen) == [
+        "hosts p1, d1: all have the data address 172.17.0.1. Give every host its own sglang_data_address.",
+        *(
+            f"host {one}: its data address {one}.data (172.17.0.1) is on {other} too. "
+            "Give the host an address that no other host has, in the data network."
+            for one, other in (("p1", "d1"), ("d1", "p1"))
+        ),
+    ]
+    # A name, and what it stands for as another host's address.
+    assert (
+        "hosts p1, d1: all have the data address 192.0.2.21. Give every host its own sglang_data_address."
+        in errors_of(
+            R1,
+            hosts={"p1": NAMED, "d1": {"sglang_interface": None}},
+            facts={
+                "p1": facts(("eth1", True, "192.0.2.21"), resolved=("192.0.2.21",)),
+                "d1": facts(("eth1", True, "192.0.2.21")),
+            },
+        )
+    )
+
+
+def test_a_name_that_stands_for_a_bridge_is_on_other_hosts_too():
+    other = facts(("eth1", True, "192.0.2.21"), BRIDGE)
+    assert asked(NAMED, facts(DATA, BRIDGE, resolved=("172.17.0.1",)), {"d1": other}) == [
+        "host p1: its data address p1.data (172.17.0.1) is on d1 too. "
+        "Give the host an address that no other host has, in the data network."
+    ]
+
+
+def test_a_name_with_both_families_is_fine():
+    both = ("eth1", True, "192.0.2.11 2001:db8::11")
+    assert asked(NAMED, facts(LOOPBACK, MANAGEMENT, both, resolved=("2001:db8::11", "192.0.2.11"))) == "eth1"
+
+
 def test_an_address_that_is_not_on_the_host_is_refused_with_what_is():
     assert asked({"sglang_interface": None}, facts(MANAGEMENT)) == [
         "host p1: the data address 192.0.2.11 is not on this host; it has eth0 (198.51.100.11, fe80::1). "
