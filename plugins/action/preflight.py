@@ -19,6 +19,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.from_ansible import 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.settled import unsettled, untuned
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan_result import OF_A_PLAN
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight import parsers, registry, report
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.clocks import offset
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import Situation
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 
@@ -120,9 +121,6 @@ def _situation(compiled: Compiled, answers: Answers, tried: Answers) -> Situatio
         engine=compiled.plan.engine,
         router=profile.router_engine,
         recipe=profile.facts,
-        clocks={
-            host: (facts[host]["time"] - around["after"], facts[host]["time"] - around["before"])
-            for host, around in clocks.items()
-        },
+        clocks={host: offset(facts[host], around) for host, around in clocks.items()},
         connections={host: tuple(one) for host, one in tried.items()},
     )

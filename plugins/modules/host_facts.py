@@ -224,8 +224,12 @@ facts:
           warn of; C(reserved), the ports that it keeps for services.
       type: dict
       returned: always
+    began:
+      description: The host's clock when the look at it began, in seconds since 1970.
+      type: float
+      returned: always
     time:
-      description: The host's clock, in seconds since 1970.
+      description: The host's clock when the look had ended, in seconds since 1970.
       type: float
       returned: always
     interpreter:
@@ -460,6 +464,7 @@ def in_use(wanted: dict[str, Any], units: dict[str, Any]) -> bool:
 
 def main() -> None:
     """Run the module."""
+    began = time.time()
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
     params = module.params
     asked = params["preflight"]
@@ -509,7 +514,6 @@ def main() -> None:
                 "python": python.result(),
                 "resolved": resolved.result(),
                 "tuning": tuning.result() if tuning else None,
-                "time": time.time(),
             }
             if asked:
                 facts["preflight"] = {name: result() for name, result in more.items()}
@@ -519,7 +523,8 @@ def main() -> None:
         module.fail_json(msg=f"cannot look at this host: {error}")
     for line in facts["tuning"]["warnings"] if facts["tuning"] else []:
         module.warn(line)
-    module.exit_json(changed=False, facts=facts)
+    # Last of all: what lies between the two readings tells nothing of the clock.
+    module.exit_json(changed=False, facts={**facts, "began": began, "time": time.time()})
 
 
 if __name__ == "__main__":
