@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -154,6 +154,15 @@ def old_driver(cluster: Cluster, host: str, mode: int = 0o660) -> None:
     there = cluster.looked(host)["devices"]
     there["managers"].append("devmm_svm")
     there["files"]["devmm_svm"] = {"mode": mode, "uid": 1000, "gid": 1000}
+
+
+def unit(active: str, role: str) -> dict[str, Any]:
+    """A unit of ours on a host."""
+    return {"active": active, "role": role, "ports": {}}
+
+
+def units(host: str, **found: dict[str, Any]) -> Spoil:
+    return lambda cluster: cluster[host]["units"].update(found)
 
 
 def limits(host: str, **values: Any) -> Spoil:
@@ -365,6 +374,34 @@ BAD = {
     ),
     "memory that no process has": Bad(
         "npu-held", "error", ("p1",), npu("p1", 2, used=41231), ("41231 of 65536 MB", "names no process")
+    ),
+    "memory that no process has, beside a router that runs": Bad(
+        "npu-held",
+        "error",
+        ("p1",),
+        lambda c: (npu("p1", 2, used=41231)(c), units("p1", **{"sglang-router": unit("active", "router")})(c)),
+        ("41231 of 65536 MB", "names no process"),
+    ),
+    "memory that no process has, beside a store that runs": Bad(
+        "npu-held",
+        "error",
+        ("p1",),
+        lambda c: (npu("p1", 2, used=41231)(c), units("p1", **{"sglang-store": unit("active", "store")})(c)),
+        ("41231 of 65536 MB",),
+    ),
+    "memory that no process has, beside a server that failed": Bad(
+        "npu-held",
+        "error",
+        ("p1",),
+        lambda c: (npu("p1", 2, used=41231)(c), units("p1", **{"sglang-prefill": unit("failed", "prefill")})(c)),
+        ("41231 of 65536 MB",),
+    ),
+    "a server that dies and starts again for want of memory": Bad(
+        "npu-held",
+        "warning",
+        ("p1",),
+        lambda c: (npu("p1", 2, used=41231)(c), units("p1", **{"sglang-prefill": unit("activating", "prefill")})(c)),
+        ("41231 of 65536 MB", "sglang-prefill, which uses it, is not running but starting"),
     ),
     "device files of others": Bad(
         "npu-devices",
@@ -768,12 +805,44 @@ def test_who_is_not_in_the_way(unit: str):
 def test_what_our_own_services_hold_is_not_missing():
     cluster = Cluster()
     for host in cluster.engines():
-        cluster[host]["units"] = {"sglang-prefill": {"active": "active"}}
+        (own,) = (one for one in cluster.plan.services if one.host == host and one.npus)
+        cluster[host]["units"] = {own.unit: unit("active", own.role)}
         for one in cluster.looked(host)["npu_smi"]["npus"]:
             one["used"] = 60000
         cluster.looked(host)["shm"] = {"size": 64 << 30, "free": 4 << 30, "files": []}
     holder("p1", 0, 0, "sglang-prefill")(cluster)
     assert problems(cluster) == {}
+
+
+def test_a_server_explains_the_memory_of_its_own_npus_alone():
+    """Two prefills on a host; of one the memory is held by somebody else."""
+    cluster = Cluster()
+    (whole,) = [one for one in cluster.plan.services if one.host == "p1"]
+    halves = [
+        replace(whole, npus=(0, 7)),
+        replace(whole, unit="sglang-prefill-1", instance=1, npus=(8, 15), ports={"http": 8002}, port_ranges={}),
+    ]
+    others = [one for one in cluster.plan.services if one is not whole]
+    cluster.plan = replace(cluster.plan, services=(*halves, *others))
+    units("p1", **{"sglang-prefill": unit("active", "prefill")})(cluster)
+    for number in (0, 7, 8, 15):
+        npu("p1", number, used=41231)(cluster)
+    told = problems(cluster)["npu-held"]
+    assert [(one.level, one.what.partition(":")[0]) for one in told] == [
+        ("error", "NPU 4 chip 0"),
+        ("error", "NPU 7 chip 1"),
+    ]
+    # A server that is no longer of the plan may have any.
+    units("p1", **{"sglang-mixed": unit("active", "mixed")})(cluster)
+    assert "npu-held" not in problems(cluster)
+
+
+@pytest.mark.parametrize("active", ["active", "reloading", "deactivating"])
+def test_a_server_with_a_process_may_hold_memory(active: str):
+    cluster = Cluster()
+    npu("p1", 2, used=41231)(cluster)
+    units("p1", **{"sglang-prefill": unit(active, "prefill")})(cluster)
+    assert "npu-held" not in problems(cluster)
 
 
 def test_npus_that_no_service_uses_may_be_as_they_are():

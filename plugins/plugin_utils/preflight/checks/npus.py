@@ -26,6 +26,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
 # An idle NPU of 64 GB was seen to use 2.8 to 3.4 GB, one of 32 GB 2.8 GB.
 _IDLE_MB = 6144
 
+# Roles of services that hold memory of NPUs.
+_SERVERS = ("prefill", "decode", "mixed")
+
 
 def _signs(facts: Facts) -> list[str]:
     """What on a host speaks of NPUs, whether or not they work. Files of a driver alone do not: images have them."""
@@ -135,6 +138,7 @@ def held(situation: Situation) -> Iterator[Problem]:
     """Nobody else holds memory of an NPU that a service uses."""
     for host in situation.engines:
         facts, units = situation.looked(host), situation.answers[host]["units"]
+        ours, about_to = _users(situation, host, _RUNNING), _users(situation, host, _STARTING)
         planned = {(one["card"], one["chip"]): one for one in _npus(facts) if one["number"] in situation.npus(host)}
         if not planned:
             yield unknown(host, "npu-smi lists no NPU")
@@ -145,13 +149,40 @@ def held(situation: Situation) -> Iterator[Problem]:
                 name = f"{one['name'] or 'a process without a name'}{_unit(one['unit'])}"
                 what = f"NPU {one['card']} chip {one['chip']} is held by {one['pid']} {name} {one['megabytes']} MB"
                 yield error(host, what)
-        if any(one["active"] in ("active", "activating", "deactivating") for one in units.values()):
-            continue  # the memory is our own services'
         told = {(one["card"], one["chip"]) for one in listed or ()}
         for place, one in planned.items():
-            if place not in told and one["used"] > _IDLE_MB:
-                what = f"NPU {one['card']} chip {one['chip']}: {one['used']} of {one['total']} MB are in use"
+            if place in told or one["used"] <= _IDLE_MB or one["number"] in ours:
+                continue
+            what = f"NPU {one['card']} chip {one['chip']}: {one['used']} of {one['total']} MB are in use"
+            starting = about_to.get(one["number"])
+            if starting is None:
                 yield error(host, f"{what}, and npu-smi names no process")
+            else:
+                what += f", npu-smi names no process, and {starting}, which uses it, is not running but starting"
+                do = f"If {starting} starts again and again, it is held by another: look at journalctl -u {starting}"
+                yield warning(host, what, do)
+
+
+# With a process, which may hold memory.
+_RUNNING = ("active", "reloading", "deactivating")
+# Between two attempts, or before systemd has a process: one that dies for want of memory is here again and again.
+_STARTING = ("activating",)
+
+
+def _users(situation: Situation, host: str, states: tuple[str, ...]) -> dict[int, str]:
+    """The NPUs of which servers of ours in one of these states may hold memory, and a unit of each."""
+    planned = {one.unit: one for one in situation.own[host]}
+    found: dict[int, str] = {}
+    for unit, there in situation.answers[host]["units"].items():
+        wanted = planned.get(unit)
+        role = there.get("role") or (wanted.role if wanted else "")
+        if there["active"] not in states or role not in _SERVERS:
+            continue
+        # Which NPUs one has that is no longer of the plan, only its own arguments tell: it may be any.
+        span = wanted.npus if wanted and wanted.npus else None
+        numbers = range(span[0], span[1] + 1) if span else situation.npus(host)
+        found.update((number, unit) for number in numbers if number not in found)
+    return found
 
 
 def _unit(name: str | None) -> str:
