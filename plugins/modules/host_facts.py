@@ -212,6 +212,7 @@ facts:
         - Units of this collection on the host by name, each with C(role), C(instance), C(rank), C(nodes), C(url),
           C(ports), C(active), C(sub), C(enabled), C(restarts), C(invocation), C(files) (SHA-256 by path), C(launch)
           (digest of the configuration on disk), C(running) (the digest that its process was started with, or null),
+          C(npus) (first and last NPU of a server by the record on disk; null where what runs is older),
           C(ready) (with O(ready), of one that runs, else null), C(router) (with O(workers), of a router, as
           M(ascend.sglang.router_workers) returns it, else null), and C(seen), which the controller compares with a
           plan.
@@ -261,6 +262,7 @@ clock:
   type: dict
 """
 
+import json
 import os
 import pwd
 import socket
@@ -378,7 +380,13 @@ def look_at_units(host: Host, begun: Any, ask_workers: bool) -> dict[str, Any]:
         ready = {} if begun is None else serving.ready(there, begun)
         routers = serving.routers(host.layout, there) if ask_workers else {}
     return {
-        unit: {**describe(one), "ready": ready.get(unit), "router": routers.get(unit), "seen": seen.plain(one)}
+        unit: {
+            **describe(one),
+            "npus": npus_of(one, host.layout),
+            "ready": ready.get(unit),
+            "router": routers.get(unit),
+            "seen": seen.plain(one),
+        }
         for unit, one in there.items()
     }
 
@@ -402,6 +410,18 @@ def describe(there: Observed) -> dict[str, Any]:
         "launch": facts.get("launch") or None,
         "running": there.launch,
     }
+
+
+def npus_of(there: Observed, layout: Layout) -> list[int] | None:
+    """First and last NPU of a server by its record; None where that is gone, or newer than the process that runs."""
+    record = there.files.get(layout.service(there.unit))
+    if record is None or there.facts is None or there.launch not in (None, there.facts.get("launch")):
+        return None
+    try:
+        span = json.loads(record.text).get("npus")
+    except (ValueError, AttributeError):
+        return None
+    return span if isinstance(span, list) and len(span) == 2 else None
 
 
 def look_at_tuning(options: dict[str, Any]) -> dict[str, Any]:

@@ -832,8 +832,13 @@ def test_a_server_explains_the_memory_of_its_own_npus_alone():
         ("error", "NPU 4 chip 0"),
         ("error", "NPU 7 chip 1"),
     ]
-    # A server that is no longer of the plan may have any.
-    units("p1", **{"sglang-mixed": unit("active", "mixed")})(cluster)
+    # What runs counts, not what will: it had all of them before this plan.
+    cluster["p1"]["units"]["sglang-prefill"]["npus"] = [0, 15]
+    assert "npu-held" not in problems(cluster)
+    cluster["p1"]["units"]["sglang-prefill"]["npus"] = [0, 7]
+    assert len(problems(cluster)["npu-held"]) == 2
+    # A server that is no longer of the plan, and of which nobody knows, may have any.
+    units("p1", **{"sglang-mixed": {**unit("active", "mixed"), "npus": None}})(cluster)
     assert "npu-held" not in problems(cluster)
 
 

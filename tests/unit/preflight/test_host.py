@@ -13,6 +13,11 @@ import sys
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import ascend_driver, host_room, service_python
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Answer, run
+from ansible_collections.ascend.sglang.plugins.module_utils.files import Found
+from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout
+from ansible_collections.ascend.sglang.plugins.module_utils.reconcile import Observed
+from ansible_collections.ascend.sglang.plugins.module_utils.systemd import UnitState
+from ansible_collections.ascend.sglang.plugins.modules import host_facts
 
 SAMPLES = pathlib.Path(__file__).parent / "samples"
 
@@ -191,6 +196,26 @@ def test_without_users_nobody_is_asked_by_systemd():
     found = service_python.look_as(sys.executable, [], [], [], run)
     assert found["users"] == {}
     assert found["version"]
+
+
+@pytest.mark.parametrize(
+    ("record", "running", "expected"),
+    [
+        ('{"npus": [8, 15]}', "a", [8, 15]),
+        ('{"npus": [8, 15]}', None, [8, 15]),
+        # It was written anew, and what runs is older.
+        ('{"npus": [8, 15]}', "b", None),
+        ('{"npus": null}', "a", None),
+        ("[]", "a", None),
+        ("{", "a", None),
+        (None, "a", None),
+    ],
+)
+def test_the_npus_of_what_runs(record: str | None, running: str | None, expected: list[int] | None):
+    layout = Layout()
+    found = {} if record is None else {layout.service("sglang-decode"): Found(record.encode(), 0o600, 0, 0)}
+    state = UnitState("sglang-decode", "loaded", "active", "running", "enabled")
+    assert host_facts.npus_of(Observed(state, found, {"launch": "a"}, running), layout) == expected
 
 
 def test_a_device_file_that_leads_nowhere_is_none(tmp_path):

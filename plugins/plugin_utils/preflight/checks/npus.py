@@ -178,8 +178,8 @@ def _users(situation: Situation, host: str, states: tuple[str, ...]) -> dict[int
         role = there.get("role") or (wanted.role if wanted else "")
         if there["active"] not in states or role not in _SERVERS:
             continue
-        # Which NPUs one has that is no longer of the plan, only its own arguments tell: it may be any.
-        span = wanted.npus if wanted and wanted.npus else None
+        # Of one that runs otherwise than its record on the host says, nobody knows which: it may be any.
+        span = there.get("npus", wanted.npus if wanted else None)
         numbers = range(span[0], span[1] + 1) if span else situation.npus(host)
         found.update((number, unit) for number in numbers if number not in found)
     return found
