@@ -19,7 +19,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar impor
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error, nearest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import Context
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Benchmark
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT, override_args
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT, override_args, without_kept_out
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service, Word
 
 # Flags that the compiler or the run itself sets, and what to do instead.
@@ -103,7 +103,7 @@ def build(
     for name in unset[len(benchmark.unset) :]:
         reasons.note("unset", name, "environment-kept-out")
     page_env = filled(benchmark.env, fill, {}, 0)
-    env: dict[str, Any] = dict(page_env)
+    env: dict[str, Any] = without_kept_out(page_env, KEPT_OUT, reasons)
     if api_key:
         # bench_serving sends this variable as the bearer token.
         env["OPENAI_API_KEY"] = dict(SECRET_API_KEY)

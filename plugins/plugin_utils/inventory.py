@@ -119,7 +119,9 @@ def _no_router(inventory: Inventory, names: Mapping[str, str], spare: Collection
         what = "there is no such group, and sglang_groups.router names it"
         return [error("groups", f"group {group}", what, nearest(group, _others(inventory)) or "Correct sglang_groups")]
     others = [name for name in _others(inventory) if name not in names.values()]
-    meant = dict.fromkeys([*suggest.nearest(group, others), *(name for name in others if group in name.lower())])
+    # Any inventory has other groups: only a name that is very near is a misspelt one.
+    near = suggest.nearest(group, others, cutoff=0.75)
+    meant = dict.fromkeys([*near, *(name for name in others if group in name.lower())])
     idle = _without_role(inventory, names, spare)
     if group not in inventory.groups and not meant and not idle:
         return []

@@ -9,9 +9,9 @@ Still the same for every instance and node of the role: placeholders are filled 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.deviations import Reasons
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.check import check
@@ -29,7 +29,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain,
 
 # Variables that redirect a service's traffic when they are set somewhere on the host; none of them reaches a service.
 KEPT_OUT = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
-KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP")
+KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP")
+
+T = TypeVar("T")
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -60,6 +62,9 @@ _DERIVED_VARIABLES: Mapping[str, str] = {
     "ASCEND_MF_STORE_URL": "It is the address of the store's host; see sglang_store",
     "SGLANG_HOST_IP": "Set sglang_data_address on the host",
     "HCCL_SOCKET_IFNAME": "Set sglang_interface on the host",
+    # By HCCL's documentation it outranks HCCL_SOCKET_IFNAME, and here it would be one address for all hosts.
+    "HCCL_IF_IP": "Leave it out: HCCL finds the address by the interface. Set sglang_data_address on the host, or "
+    "sglang_interface",
     "GLOO_SOCKET_IFNAME": "Set sglang_interface on the host",
 }
 # Variables whose value the compiler calculates with.
@@ -123,13 +128,15 @@ def launch(
     findings += found
     env, found = _override_env(translation.env, user_env, profile.role, reasons)
     findings += found
+    kept_out = KEPT_OUT if profile.role == "router" else KEPT_OUT_OF_ENGINES
+    env = without_kept_out(env, kept_out, reasons)
     unset = []
     for name in profile.unset:
         if name in env and name in user_env:
             reasons.note("unset", name, "override")
         else:
             unset.append(name)
-    for name in KEPT_OUT if profile.role in ("router", "benchmark") else KEPT_OUT_OF_ENGINES:
+    for name in kept_out:
         if name not in unset:
             unset.append(name)
             reasons.note("unset", name, "environment-kept-out")
@@ -137,6 +144,17 @@ def launch(
     return RoleLaunch(
         profile, page_engine, engine, args, env, tuple(unset), named, frozenset(user_env), reasons
     ), findings
+
+
+def without_kept_out(env: Mapping[str, T], kept_out: Collection[str], reasons: Reasons) -> dict[str, T]:
+    """The environment but for variables that reach no service; a page that exports one differs from the plan in it.
+
+    What they are for is derived: SGLANG_HOST_IP and HCCL_SOCKET_IFNAME stand for HOST_IP and HCCL_IF_IP.
+    """
+    for name in env:
+        if name in kept_out:
+            reasons.note("env", name, "environment-kept-out")
+    return {name: value for name, value in env.items() if name not in kept_out}
 
 
 def _findings(problems: Iterable[Problem]) -> list[Finding]:

@@ -284,6 +284,12 @@ def test_a_variable_that_the_page_unsets_can_be_set():
             "eth0",
             "sglang_decode_env.GLOO_SOCKET_IFNAME: the compiler derives this variable. Set ",
         ),
+        (
+            "HCCL_IF_IP",
+            "192.0.2.1",
+            "sglang_decode_env.HCCL_IF_IP: the compiler derives this variable. Leave it out: HCCL finds the address "
+            "by the interface. Set sglang_data_address on the host, or sglang_interface.",
+        ),
         ("HOST_IP", "192.0.2.1", "sglang_decode_env.HOST_IP: this variable is kept out of every service. "),
         ("https_proxy", "http://x", "sglang_decode_env.https_proxy: this variable is kept out of every service. "),
         ("RANK_TABLE_FILE", "/x", "sglang_decode_env.RANK_TABLE_FILE: this variable is kept out of every service. "),

@@ -21,7 +21,7 @@ from .cluster import plan_of, profile
 LAUNCHES = {recipe["slug"]: recipe for recipe in json.loads((Path(__file__).parent / "launches.json").read_text())}
 SLUGS = sorted(LAUNCHES)
 
-PROXIES_AND_RANK_TABLE = {"all_proxy", "ALL_PROXY", "RANK_TABLE_FILE", "HOST_IP"}
+KEPT_OUT = {"all_proxy", "ALL_PROXY", "RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP"}
 ALL_PROXIES = {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
 
 
@@ -64,7 +64,7 @@ def expected_reasons(slug: str, key: str, page: dict[tuple[str, str], Any]) -> C
             expected += [("arg", "--prometheus-host", "router-monitoring-address")]
             expected += [("arg", "--worker-startup-timeout-secs", "worker-start-limit")]
         return Counter(expected)
-    expected += [("unset", name, "environment-kept-out") for name in PROXIES_AND_RANK_TABLE]
+    expected += [("unset", name, "environment-kept-out") for name in KEPT_OUT]
     if slug.startswith("deepseek-r1-w8a8") and key.startswith("decode"):
         expected += [("arg", "--moe-dense-tp", "flag-in-full"), ("arg", "--moe-dense-tp-size", "flag-in-full")]
     if slug.startswith("kimi-k2-6-w4a8-8p"):

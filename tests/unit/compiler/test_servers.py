@@ -396,8 +396,32 @@ def test_variables_that_would_redirect_traffic_are_unset_everywhere():
     plan = planned(R1)
     for one in plan.services:
         assert {"http_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"} <= set(one.unset)
-        assert ({"RANK_TABLE_FILE", "HOST_IP"} <= set(one.unset)) == bool(one.npus)
+        assert ({"RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP"} <= set(one.unset)) == bool(one.npus)
         assert len(one.unset) == len(set(one.unset))
+
+
+def test_a_profile_of_ones_own_sets_none_of_them_and_the_plan_says_so():
+    wanted = profile(R1)
+    given = {"HOST_IP": "<data_address>", "HCCL_IF_IP": "192.0.2.1", "http_proxy": "http://x", "OTHER": "1"}
+    roles = {role: replace(body, env={**body.env, **given}) for role, body in wanted.roles.items()}
+    assert wanted.benchmark is not None
+    asks = replace(wanted.benchmark, env={**wanted.benchmark.env, "HTTPS_PROXY": "http://x"})
+    groups = groups_for(wanted)
+    plan = compiled(replace(wanted, roles=roles, benchmark=asks), groups, variables_for(groups))
+    for one in plan.services:
+        assert one.env["OTHER"] == "1"
+        assert not set(one.unset) & set(one.env)
+    assert plan.benchmark is not None
+    assert "HTTPS_PROXY" not in plan.benchmark.env
+    dropped = {(one.role, one.name, one.page, one.rendered) for one in plan.deviations
+               if one.kind == "env" and one.reason == "environment-kept-out"}  # fmt: skip
+    assert {("decode", "HOST_IP", "192.0.2.21", None), ("router", "http_proxy", "http://x", None)} <= dropped
+    assert ("benchmark", "HTTPS_PROXY", "http://x", None) in dropped
+    assert {(role, name) for role, name, _page, _plan in dropped} == {
+        *((role, name) for role in ("prefill", "decode") for name in ("HOST_IP", "HCCL_IF_IP", "http_proxy")),
+        ("router", "http_proxy"),
+        ("benchmark", "HTTPS_PROXY"),
+    }
 
 
 def test_cann_is_sourced_where_the_host_has_it():
