@@ -192,15 +192,40 @@ def _warnings(launch: RoleLaunch, host: Host, reach: addresses.Address, *, api_k
         what = f"the router listens on {reach.text}: it is reachable only from {host.name}"
         yield warning("local-entrance", "router", what, "Set sglang_router_args.host for clients on other hosts")
     if mini_lb(launch):
-        if api_key:
-            # Observed: the small balancer sends its requests on without the header, and servers with a key answer 401.
-            what = "mini-lb drops the Authorization header, so with sglang_api_key no server would answer"
-            yield error(
-                "mini-lb", "router", what, "Set sglang_router_args: {mini-lb: false}, or leave sglang_api_key out"
-            )
-        what = "mini-lb is for debugging only: its /health proves nothing, it has no metrics and drops Authorization"
-        yield warning("mini-lb", "router", what, "Set sglang_router_args: {mini-lb: false} for the full router")
-        policy = launch.args.get("policy")
-        if policy not in (None, "random"):
-            what = f"the page asks for --policy {policy} and --mini-lb, and mini-lb always chooses at random"
-            yield warning("mini-lb-policy", "router", what, "The full router keeps the policy")
+        yield from _small_balancer(launch, api_key=api_key)
+
+
+def _small_balancer(launch: RoleLaunch, *, api_key: bool) -> Iterator[Finding]:
+    """What is wrong with mini-lb here, and what it does not do."""
+    if launch.args.get("pd-disaggregation") is not True:
+        # Observed in sglang-router 0.3.2; the router starts when the models have been loaded.
+        what = "mini-lb serves prefill and decode instances only: at its start, after the models have been loaded, it "
+        what += "would end with 'MiniLB only supports PD disaggregation mode'"
+        yield error("mini-lb", "router", what, _without_mini_lb(launch))
+        return
+    if api_key:
+        # Observed: the small balancer sends its requests on without the header, and servers with a key answer 401.
+        what = "mini-lb drops the Authorization header, so with sglang_api_key no server would answer"
+        yield error("mini-lb", "router", what, "Set sglang_router_args: {mini-lb: false}, or leave sglang_api_key out")
+    what = "mini-lb is for debugging only: its /health proves nothing, it has no metrics and drops Authorization"
+    yield warning("mini-lb", "router", what, "Set sglang_router_args: {mini-lb: false} for the full router")
+    policies = {
+        name: value for name, value in launch.args.items() if name.endswith("policy") and value not in (None, "random")
+    }
+    if policies:
+        asked: dict[str, list[str]] = {}
+        for name, value in policies.items():
+            by = "sglang_router_args" if name in launch.user_args else "the page"
+            asked.setdefault(by, []).append(f"--{name} {value}")
+        wishes = " and ".join(f"{by} asks for {' and '.join(flags)}" for by, flags in asked.items())
+        what = f"{wishes}, and mini-lb always chooses at random"
+        do = "The full router (sglang_router_args: {mini-lb: false}) keeps what is asked for"
+        yield warning("mini-lb-policy", "router", what, do)
+
+
+def _without_mini_lb(launch: RoleLaunch) -> str:
+    if "mini-lb" in launch.user_args:
+        return "Leave mini-lb out of sglang_router_args: the full router serves mixed instances"
+    return (
+        "Set sglang_router_args: {mini-lb: false}, or give the profile's router pd-disaggregation where it serves both"
+    )

@@ -97,8 +97,58 @@ def test_the_small_router_has_neither_and_its_faults_are_named():
     assert not {"--prometheus-host", "--worker-startup-timeout-secs"} & set(router(plan))
     warned = " ".join(warnings_of(R1))
     assert "mini-lb is for debugging only" in warned
-    assert "the page asks for --policy cache_aware and --mini-lb, and mini-lb always chooses at random" in warned
+    assert "the page asks for --policy cache_aware, and mini-lb always chooses at random" in warned
     assert "mini-lb" not in " ".join(warnings_of(R1, sglang_router_args=FULL))
+
+
+@pytest.mark.parametrize(
+    ("given", "asks"),
+    [
+        ({}, "the page asks for --policy cache_aware"),
+        ({"policy": "round_robin"}, "sglang_router_args asks for --policy round_robin"),
+        ({"policy": None, "prefill-policy": "cache_aware"}, "sglang_router_args asks for --prefill-policy cache_aware"),
+        (
+            {"policy": "random", "prefill-policy": "bucket", "decode-policy": "manual"},
+            "sglang_router_args asks for --decode-policy manual and --prefill-policy bucket",
+        ),
+        (
+            {"decode-policy": "power_of_two"},
+            "the page asks for --policy cache_aware and sglang_router_args asks for --decode-policy power_of_two",
+        ),
+        ({"policy": "random", "decode-policy": "random"}, None),
+        ({"policy": None}, None),
+    ],
+)
+def test_every_policy_that_mini_lb_ignores_is_named_with_who_asked(given, asks):
+    found = [one for one in planned(R1, sglang_router_args=given).findings if one.check == "mini-lb-policy"]
+    assert [one.what for one in found] == ([f"{asks}, and mini-lb always chooses at random"] if asks else [])
+    assert all(one.level == "warning" for one in found)
+
+
+def test_mini_lb_before_mixed_instances_is_refused():
+    groups = {"mixed": ["m1"], "router": ["r1"]}
+    given = {"mini-lb": True, "policy": "cache_aware"}
+    assert errors_of(ONE, groups=groups, sglang_router_args=given, api_key=True) == [
+        "router: mini-lb serves prefill and decode instances only: at its start, after the models have been loaded, it "
+        "would end with 'MiniLB only supports PD disaggregation mode'. Leave mini-lb out of sglang_router_args: the "
+        "full router serves mixed instances."
+    ]
+    found = planned(ONE, groups=groups, sglang_router_args=given).findings
+    assert [one.level for one in found if one.check.startswith("mini-lb")] == ["error"]
+    assert errors_of(ONE, groups=groups, sglang_router_args={"mini-lb": False}) == []
+
+
+def test_a_profiles_own_mini_lb_serves_prefill_and_decode_only():
+    wanted = profile(R1)
+    args = {name: value for name, value in wanted.roles["router"].args.items() if name != "pd-disaggregation"}
+    own = replace(wanted, roles={**wanted.roles, "router": replace(wanted.roles["router"], args=args)})
+    groups = groups_for(own)
+    found = compiled(own, groups, variables_for(groups)).findings
+    (error,) = [one for one in found if one.level == "error"]
+    assert (error.check, error.do) == (
+        "mini-lb",
+        "Set sglang_router_args: {mini-lb: false}, or give the profile's router pd-disaggregation where it serves both",
+    )
 
 
 def test_a_key_does_not_get_through_the_small_router():
