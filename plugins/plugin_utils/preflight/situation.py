@@ -110,6 +110,12 @@ class Situation:
         return tuple(sorted({number for first, last in spans for number in range(first, last + 1)}))
 
 
+def after(words: Sequence[Any], flag: str) -> str:
+    """The word after a flag of a command line, or an empty text."""
+    place = words.index(flag) + 1 if flag in words else len(words)
+    return str(words[place]) if place < len(words) else ""
+
+
 Judge = Callable[[Situation], Iterator[Problem]]
 
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -28,6 +28,12 @@ class Bad:
     spoil: Spoil
     said: tuple[str, ...]
     profile: str = PD
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    def cluster(self) -> Cluster:
+        cluster = Cluster(self.profile, **self.changes)
+        self.spoil(cluster)
+        return cluster
 
 
 def problems(cluster: Cluster) -> dict[str, list[Problem]]:
@@ -714,7 +720,23 @@ BAD = {
         "error",
         ("d1",),
         package("d1", "memfabric-hybrid", None),
-        ("memfabric-hybrid, which prefill and decode",),
+        ("memfabric-hybrid, which prefill and decode need for --disaggregation-transfer-backend ascend",),
+    ),
+    "no memfabric where the store is": Bad(
+        "packages",
+        "error",
+        ("r1",),
+        package("r1", "memfabric-hybrid", None),
+        ("has no package memfabric-hybrid, which the store is a part of",),
+        changes={"sglang_store": "dedicated"},
+    ),
+    "another memfabric where the store is": Bad(
+        "versions-equal",
+        "error",
+        ("r1",),
+        package("r1", "memfabric-hybrid", "0.9"),
+        ("memfabric-hybrid is 0.9 there and 1.0.0 on p1, p2, d1, d2",),
+        changes={"sglang_store": "dedicated"},
     ),
     "no torch_npu": Bad(
         "packages", "error", ("d1",), package("d1", "torch-npu", None), ("torch-npu", "every server needs")
@@ -770,9 +792,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_cluster(name: str):
     bad = BAD[name]
-    cluster = Cluster(bad.profile)
-    bad.spoil(cluster)
-    found = problems(cluster)
+    found = problems(bad.cluster())
     told = [one for one in found.get(bad.check, ()) if one.level == bad.level and one.hosts == bad.hosts]
     assert told, found
     text = " ".join(f"{one.where} {one.what}" for one in told)
@@ -786,10 +806,12 @@ def test_every_check_can_fail():
 @pytest.mark.parametrize("name", [name for name, bad in BAD.items() if bad.level == "error"])
 def test_what_is_wrong_on_one_host_is_said_of_no_other(name: str):
     bad = BAD[name]
-    cluster = Cluster(bad.profile)
-    bad.spoil(cluster)
     hosts = {
-        host for found in problems(cluster).values() for one in found if one.level == "error" for host in one.hosts
+        host
+        for found in problems(bad.cluster()).values()
+        for one in found
+        if one.level == "error"
+        for host in one.hosts
     }
     assert hosts <= set(bad.hosts)
 
@@ -891,6 +913,25 @@ def test_weights_that_servers_are_told_to_make_up():
     )
     for facts in cluster.each():
         facts["weights"] = {MODEL: weights(files=0, index=None, quant=None)}
+    assert problems(cluster) == {}
+
+
+def test_a_host_with_the_store_alone_needs_no_more_than_the_store_does():
+    cluster = Cluster(sglang_store="dedicated")
+    cluster["r1"]["python"]["packages"] = {"memfabric-hybrid": "1.0.0", "sglang-router": "0.3.2", "torch": "2.8.0"}
+    assert problems(cluster) == {}
+    # What the router's host has where no store is, is nobody's business.
+    cluster = Cluster()
+    package("r1", "memfabric-hybrid", "0.9")(cluster)
+    assert problems(cluster) == {}
+
+
+def test_memfabric_is_not_needed_where_the_cache_moves_by_something_else():
+    by_mooncake = {"disaggregation-transfer-backend": "mooncake"}
+    cluster = Cluster(sglang_prefill_args=by_mooncake, sglang_decode_args=by_mooncake)
+    assert all("mooncake" in one.argv for one in cluster.plan.services if one.npus)
+    for host in cluster.engines():
+        package(host, "memfabric-hybrid", None)(cluster)
     assert problems(cluster) == {}
 
 

@@ -13,6 +13,7 @@ from ansible_collections.ascend.sglang.plugins.module_utils.weights import QUANT
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import (
     Problem,
     Situation,
+    after,
     check,
     engine_hosts,
     error,
@@ -89,14 +90,8 @@ def weights(situation: Situation) -> Iterator[Problem]:
 
 def _made_up(situation: Situation, host: str) -> bool:
     """Whether the servers are told to load no weights at all."""
-    formats = [_after(one.argv, "--load-format") for one in situation.own[host] if one.npus is not None]
+    formats = [after(one.argv, "--load-format") for one in situation.own[host] if one.npus is not None]
     return bool(formats) and all(one == "dummy" for one in formats)
-
-
-def _after(words: Sequence[Any], flag: str) -> str:
-    """The word after a flag, or an empty text."""
-    place = words.index(flag) + 1 if flag in words else len(words)
-    return str(words[place]) if place < len(words) else ""
 
 
 def _faults(found: Mapping[str, Any]) -> Iterator[str]:
@@ -142,7 +137,7 @@ def quantization(situation: Situation) -> Iterator[Problem]:
     wanted = situation.recipe.get("Quantization", "").split(" ")[0].upper()
     for host in situation.engines:
         found = _found(situation, host).get(model)
-        slim = any(_after(one.argv, "--quantization") == "modelslim" for one in situation.own[host])
+        slim = any(after(one.argv, "--quantization") == "modelslim" for one in situation.own[host])
         if found is None or found["config"] is None or not slim or _made_up(situation, host):
             continue
         config, quant = found["config"], found["quant"]

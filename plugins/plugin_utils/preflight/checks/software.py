@@ -13,6 +13,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.parsers im
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import (
     Problem,
     Situation,
+    after,
     check,
     engine_hosts,
     error,
@@ -21,6 +22,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
     unknown,
     warning,
 )
+from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import TRANSFER_BACKEND
+from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
+from ansible_collections.ascend.sglang.plugins.plugin_utils.store_service import MODULE as STORE_MODULE
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Written:
 _WRITTEN: Mapping[str, Written] = {"0.5.13.post1": Written("9.0", "2.10", "3.11")}
 
 _ZBAL = ("SGLANG_ZBAL_", "ZBAL_")
+_BACKEND_FLAG = "--disaggregation-transfer-backend"
 
 
 @check(
@@ -156,37 +161,59 @@ def _short_text(text: str, most: int = 120) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def _needs(service: Service) -> dict[str, str]:
+    """The packages that a service imports when it starts, and why."""
+    needed: dict[str, str] = {}
+    if service.npus is not None:
+        needed["torch-npu"] = "every server needs"
+    if service.module == STORE_MODULE:
+        needed["memfabric-hybrid"] = "the store is a part of"
+    elif service.role in ("prefill", "decode") and after(service.argv, _BACKEND_FLAG) == TRANSFER_BACKEND:
+        needed["memfabric-hybrid"] = f"prefill and decode need for {_BACKEND_FLAG} {TRANSFER_BACKEND}"
+    if any(name.startswith(_ZBAL) for name in service.env):
+        needed["memfabric-zbal"] = "the ZBAL variables of its services need"
+    return needed
+
+
+def _stores(situation: Situation) -> tuple[str, ...]:
+    return tuple(host for host in situation.hosts if any(one.module == STORE_MODULE for one in situation.own[host]))
+
+
+def _with_store(situation: Situation) -> tuple[str, ...]:
+    """The hosts with servers, and that of a dedicated store."""
+    return tuple(dict.fromkeys((*situation.engines, *_stores(situation))))
+
+
 @check(
     "packages",
     explains="A package that a service imports when it starts: torch_npu for every server, memfabric-hybrid where "
-    "prefill and decode meet, memfabric-zbal where ZBAL is switched on.",
+    "prefill and decode meet by it, and for a store of their own, memfabric-zbal where ZBAL is switched on.",
     remedy="Install it for sglang_python. memfabric and mooncake on PyPI are other projects.",
-    scope=engine_hosts,
+    scope=_with_store,
 )
 def packages(situation: Situation) -> Iterator[Problem]:
-    """What the servers import is installed."""
-    for host in situation.engines:
+    """What the servers and the store import is installed."""
+    for host in _with_store(situation):
         if not _packages_known(situation, host):
             yield unknown(host, "its Python could not be asked")
             continue
         answer = situation.answers[host]["python"]
-        needed = {"torch-npu": "every server"}
-        if any(one.role in ("prefill", "decode") for one in situation.own[host]):
-            needed["memfabric-hybrid"] = "prefill and decode"
-        if any(name.startswith(_ZBAL) for one in situation.own[host] for name in one.env):
-            needed["memfabric-zbal"] = "the ZBAL variables of its services"
+        needed: dict[str, str] = {}
+        for one in situation.own[host]:
+            for package, why in _needs(one).items():
+                needed.setdefault(package, why)
         devices = bool((situation.looked(host).get("devices") or {}).get("npus"))
         for package, why in needed.items():
             if package in answer["packages"]:
                 continue
-            what = f"{answer['path']} has no package {package}, which {why} need{'s' if why == 'every server' else ''}"
+            what = f"{answer['path']} has no package {package}, which {why}"
             # What talks to NPUs is of no use on a host that has none: npu-driver says what that means.
             if devices or package == "memfabric-hybrid":
                 yield error(host, what)
             else:
                 yield unknown(host, f"{package} is not there, and neither are NPUs")
         torch, torch_npu = (_short(answer["packages"].get(name, "")) for name in ("torch", "torch-npu"))
-        if torch and torch_npu and torch != torch_npu:
+        if host in situation.engines and torch and torch_npu and torch != torch_npu:
             what = f"torch is {answer['packages']['torch']}, torch-npu is {answer['packages']['torch-npu']}"
             yield error(host, f"{what}: they are released in pairs", "Install the two of one release")
 
@@ -215,6 +242,8 @@ def _driver(situation: Situation, host: str) -> str:
 # Ranks of an instance load one another's code and data: of these a difference is a fault. The others are released to
 # work with their neighbours.
 _STRICT = {name: _package(name) for name in ("sglang", "torch", "torch-npu", "memfabric-hybrid", "memfabric-zbal")}
+# A store of its own and those that meet there speak by this one.
+_OF_STORE = "memfabric-hybrid"
 _LENIENT: Mapping[str, Callable[[Situation, str], str]] = {
     "the NPU driver": _driver,
     "CANN": _cann("toolkit"),
@@ -226,15 +255,15 @@ _LENIENT: Mapping[str, Callable[[Situation, str], str]] = {
 @check(
     "versions-equal",
     explains="Servers of one plan exchange data in formats of their libraries, which change between versions.",
-    remedy="Install the same version on all hosts with servers.",
-    scope=engine_hosts,
+    remedy="Install the same version on all hosts with servers; of memfabric-hybrid also on the store's.",
+    scope=_with_store,
 )
 def equal(situation: Situation) -> Iterator[Problem]:
-    """The servers' hosts have the same versions."""
+    """The servers' hosts have the same versions, and the store's host theirs of memfabric-hybrid."""
     for parts, level in ((_STRICT, error), (_LENIENT, warning)):
         for name, read in parts.items():
             hosts: dict[str, list[str]] = {}
-            for host in situation.engines:
+            for host in _with_store(situation) if name == _OF_STORE else situation.engines:
                 hosts.setdefault(read(situation, host), []).append(host)
             hosts.pop("", None)
             usual, others = odd_ones(hosts)
