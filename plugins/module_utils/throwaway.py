@@ -32,6 +32,13 @@ _BACKLOG = 256
 # Another run may be replacing the listeners at this moment.
 _RETRY_SECONDS = 1.0
 _RETRY_PAUSE = 0.05
+# A moment between the ports of another run and the socket by which it is found.
+_TAKEN_SECONDS = 0.3
+# Visitors of a run whose listeners were replaced find those of the next for so long after its own visitors were there.
+_LINGER_SECONDS = 3
+
+IN_USE = "Address already in use"
+"""What `listen` says of a port that something else has, in whatever language errors come there."""
 
 
 class Listener(NamedTuple):
@@ -69,25 +76,35 @@ def listen(
 ) -> dict[int, str]:
     """Start the listeners in a process of their own. By port: why there is none there, or an empty text.
 
+    Those of another run that began at the same time are replaced: the hosts' names are the same, so its visitors are
+    content with these.
+
     :param token: what visitors of the same run say; those of another run are greeted, and do not count.
     """
     sockets: list[tuple[socket.socket, Listener]] = []
     problems: dict[int, str] = {}
-    for one in wanted:
-        if not one.expect:
-            continue
-        try:
-            sockets.append((_open(one.address, one.port), one))
-            problems[one.port] = ""
-        except OSError as problem:
-            problems[one.port] = problem.strerror or str(problem)
+    replaced = False
+    until = time.monotonic() + _TAKEN_SECONDS
+    for place in (one for one in wanted if one.expect):
+        found, problem = _try_to_open(place)
+        while found is None and problem == IN_USE:
+            if release(control):
+                replaced = True
+            elif time.monotonic() > until:
+                break
+            else:
+                time.sleep(_RETRY_PAUSE)
+            found, problem = _try_to_open(place)
+        problems[place.port] = problem
+        if found is not None:
+            sockets.append((found, place))
     if sockets:
         line = _control(control)
         if os.fork() == 0:
             try:
                 kept = [one.fileno() for one, _wanted in sockets]
                 _detach(kept + ([line.fileno()] if line else []), seconds)
-                _serve(host, token, sockets, line)
+                _serve(host, token, sockets, line, linger=replaced)
             finally:
                 # Nothing of the caller's may run twice.
                 os._exit(0)
@@ -124,6 +141,14 @@ def _open(address: str, port: int) -> socket.socket:
     return one
 
 
+def _try_to_open(wanted: Listener) -> tuple[socket.socket | None, str]:
+    """The socket, or why there is none."""
+    try:
+        return _open(wanted.address, wanted.port), ""
+    except OSError as problem:
+        return None, IN_USE if problem.errno == errno.EADDRINUSE else problem.strerror or str(problem)
+
+
 def _detach(keep: Iterable[int], seconds: int) -> None:
     """Leave the session that started this: it must neither wait for this process nor take it along."""
     os.setsid()
@@ -143,11 +168,17 @@ def _detach(keep: Iterable[int], seconds: int) -> None:
 
 
 def _serve(
-    host: str, token: str, sockets: Sequence[tuple[socket.socket, Listener]], line: socket.socket | None
+    host: str,
+    token: str,
+    sockets: Sequence[tuple[socket.socket, Listener]],
+    line: socket.socket | None,
+    *,
+    linger: bool,
 ) -> None:
     waiting = selectors.DefaultSelector()
     open_ports = {wanted.port: one for one, wanted in sockets}
     left = {wanted.port: set(wanted.expect) for _one, wanted in sockets}
+    ending = False
     for port, one in open_ports.items():
         one.setblocking(False)
         waiting.register(one, selectors.EVENT_READ, ("listener", port))
@@ -166,7 +197,12 @@ def _serve(
             said, _blank, name = _farewell(source, waiting).partition(" ")
             if said == token:
                 left[port].discard(name)
-            if not left[port] and port in open_ports:
+            if linger:
+                if not ending and not any(left.values()):
+                    ending = True
+                    # Not beyond what was left of its time.
+                    signal.alarm(min(_LINGER_SECONDS, signal.alarm(0) or _LINGER_SECONDS))
+            elif not left[port] and port in open_ports:
                 waiting.unregister(open_ports[port])
                 open_ports.pop(port).close()
 

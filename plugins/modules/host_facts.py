@@ -467,6 +467,13 @@ def look_for_preflight(asked: dict[str, Any], pool: ThreadPoolExecutor) -> dict[
     }
 
 
+def look_at_listeners(ports: list[int] | None = None) -> list[dict[str, Any]]:
+    """Listening sockets as the return value has them, of these ports or of all."""
+    keys = ("address", "port", "pid", "command", "unit")
+    found = [] if ports == [] else listeners.listening(ports)
+    return [{key: getattr(one, key) for key in keys} for one in found]
+
+
 def start_listeners(asked: dict[str, Any], units: dict[str, Any]) -> dict[int, str]:
     """Throw-away listeners where no service of ours is in the way; by port why there is none, or an empty text."""
     wanted = [one for one in asked["listen"] if not in_use(one, units)]
@@ -511,7 +518,7 @@ def main() -> None:
             links = pool.submit(interfaces.interfaces)
             resolved = pool.submit(lambda: {name: resolve(name) for name in params["resolve"]})
             more = look_for_preflight(asked, pool) if asked else {}
-            there = listeners.listening()
+            there = look_at_listeners()
             facts = {
                 "hostname": socket.gethostname(),
                 "machine_id": machine_id(),
@@ -526,9 +533,7 @@ def main() -> None:
                         [params["cann_user"]] if params["cann_user"] else asked["users"] if asked else []
                     ),
                 ),
-                "listeners": [
-                    {key: getattr(one, key) for key in ("address", "port", "pid", "command", "unit")} for one in there
-                ],
+                "listeners": there,
                 "interfaces": links.result(),
                 "units": units.result(),
                 "python": python.result(),
@@ -538,7 +543,11 @@ def main() -> None:
             if asked:
                 facts["preflight"] = {name: result() for name, result in more.items()}
         if asked:
-            facts["preflight"]["throwaway"] = start_listeners(asked, facts["units"])
+            throw_away = start_listeners(asked, facts["units"])
+            facts["preflight"]["throwaway"] = throw_away
+            taken = [port for port, why in throw_away.items() if why == throwaway.IN_USE]
+            # Somebody may have begun to listen since the first look.
+            facts["listeners"] += [one for one in look_at_listeners(taken) if one not in facts["listeners"]]
     except (OSError, systemd.SystemdError) as error:
         module.fail_json(msg=f"cannot look at this host: {error}")
     for line in facts["tuning"]["warnings"] if facts["tuning"] else []:

@@ -42,6 +42,19 @@ def is_ours(unit: str | None, facts: Mapping[str, Any]) -> bool:
     return unit is not None and (unit in facts["units"] or unit in map(guard_of, facts["units"]))
 
 
+def unopened(facts: Mapping[str, Any]) -> dict[int, str]:
+    """The ports on which a host could start no throw-away listener, and why; none of those that a service of ours has.
+
+    One that runs may have a port without listening on it: what its unit says is its own.
+    """
+    started: Mapping[str, str] = (facts.get("preflight") or {}).get("throwaway", {})
+    running = [one for one in facts["units"].values() if one["active"] in ("active", "reloading", "deactivating")]
+    kept = {port for one in running for port in (one.get("ports") or {}).values()}
+    return {
+        int(port): why for port, why in started.items() if why and int(port) not in kept and not ours(facts, int(port))
+    }
+
+
 def targets_by_host(
     edges: Iterable[Edge], answers: Answers, addresses: Mapping[str, str], sources: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:

@@ -222,6 +222,12 @@ class Cluster:
         (one,) = [one for one in self.connections[source] if (one["host"], one["port"]) == (target, port)]
         one.update(outcome=outcome, detail=detail)
 
+    def shut(self, host: str, port: int, why: str) -> None:
+        """Let a host fail to start a throw-away listener, so that nobody connects to it."""
+        self.looked(host)["throwaway"][str(port)] = why
+        for source, tried in self.connections.items():
+            self.connections[source] = [one for one in tried if (one["host"], one["port"]) != (host, port)]
+
     def set(self, **given: Any) -> None:
         self.settings = ClusterSettings({**self.settings.values, **given})
 

@@ -245,6 +245,55 @@ BAD = {
         lambda c: c["r1"]["listeners"].append({**listener(6688, "127.0.0.1"), "pid": None}),
         ("an unknown process", "6688"),
     ),
+    "a port that an outgoing connection has": Bad(
+        "port-busy",
+        "error",
+        ("p1",),
+        lambda c: c.shut("p1", 8998, "Address already in use"),
+        (
+            "sglang-prefill needs port 8998 (bootstrap), which cannot be opened there: Address already in use",
+            "no process listens on it, so an outgoing connection or a socket that is only bound has it",
+        ),
+    ),
+    "a port of a range that an outgoing connection has": Bad(
+        "port-busy",
+        "error",
+        ("d1",),
+        lambda c: c.shut("d1", 60000, "Address already in use"),
+        ("port 60000 (hccl)",),
+    ),
+    "ports that cannot be opened for another reason": Bad(
+        "port-busy",
+        "error",
+        ("p1",),
+        lambda c: [c.shut("p1", port, "Cannot assign requested address") for port in (8998, 24670)],
+        ("port 8998, 24670 cannot be opened at 192.0.2.11: Cannot assign requested address; nothing was tried on it",),
+    ),
+    "ports at an address that is not there, as data-address says": Bad(
+        "port-busy",
+        "unknown",
+        ("p1",),
+        lambda c: (
+            c["p1"]["interfaces"]["bond0"].update(addresses=[]),
+            c.shut("p1", 8998, "Cannot assign requested address"),
+        ),
+        ("port 8998 could not be opened",),
+    ),
+    "ports that only root may open, as become says": Bad(
+        "port-busy",
+        "unknown",
+        ("p1",),
+        lambda c: (c["p1"].update(uid=1000), c.shut("p1", 8998, "Permission denied")),
+        ("Permission denied",),
+    ),
+    "a listener that could not be started": Bad(
+        "connections",
+        "unknown",
+        ("p1",),
+        # Somebody's random port among those from which the hand-over picks: no service needs just this one.
+        lambda c: c.shut("p1", 20000, "Address already in use"),
+        ("no listener could be started there: port 20000 (Address already in use)",),
+    ),
     "ports to be given away": Bad(
         "ephemeral-ports",
         "warning",
@@ -822,6 +871,31 @@ def test_who_is_not_in_the_way(unit: str):
     cluster["p1"]["units"] = {"sglang-prefill": {"active": "active"}}
     cluster["p1"]["listeners"] = [listener(8000, "0.0.0.0", unit)]
     assert "port-busy" not in problems(cluster)
+
+
+def test_a_port_that_is_taken_is_told_once():
+    cluster = Cluster()
+    cluster.shut("p1", 8998, "Address already in use")
+    cluster["p1"]["listeners"].append(listener(8998))
+    (told,) = problems(cluster)["port-busy"]
+    assert "process 4711" in told.what
+
+
+@pytest.mark.parametrize("ports", [{"bootstrap": 8998}, {}])
+def test_a_port_that_a_service_of_ours_has_is_not_in_the_way(ports: dict[str, int]):
+    """Listening, or as its unit says."""
+    cluster = Cluster()
+    cluster.shut("p1", 8998, "Address already in use")
+    cluster["p1"]["units"] = {"sglang-prefill": {**unit("active", "prefill"), "ports": ports}}
+    if not ports:
+        cluster["p1"]["listeners"].append(listener(8998, unit="sglang-prefill"))
+    assert "port-busy" not in problems(cluster)
+
+
+def test_a_random_port_of_the_hand_over_that_is_taken_is_no_fault():
+    cluster = Cluster()
+    cluster.shut("p1", 20000, "Address already in use")
+    assert list(problems(cluster)) == ["connections"]
 
 
 def test_what_our_own_services_hold_is_not_missing():

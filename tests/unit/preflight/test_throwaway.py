@@ -102,9 +102,40 @@ def test_it_works_where_somebody_else_has_the_name_to_end_it_by(control, ports):
 def test_a_taken_port_and_a_foreign_address(control, ports):
     with socket.create_server((HERE, ports[0])):
         told = throwaway.listen(
-            "p1", [Listener(HERE, ports[0], ("d1",)), Listener("203.0.113.1", ports[1], ("d1",))], 20, control
+            "p1", [Listener(HERE, ports[0], ("d1",)), Listener("203.0.113.1", ports[1], ("d1",))], 20, TOKEN, control
         )
     assert told == {ports[0]: "Address already in use", ports[1]: "Cannot assign requested address"}
+
+
+def test_a_port_without_a_listener_may_be_taken_too(control, ports):
+    """By a connection that goes out of it, and by a socket that is bound and no more."""
+    with socket.create_server((HERE, 0)) as server, socket.socket() as out, socket.socket() as bound:
+        out.bind((HERE, ports[0]))
+        out.connect(server.getsockname())
+        bound.bind((HERE, ports[1]))
+        wanted = [Listener(HERE, port, ("d1",)) for port in ports]
+        told = throwaway.listen("p1", wanted, 20, TOKEN, control)
+    assert told == {ports[0]: throwaway.IN_USE, ports[1]: throwaway.IN_USE, ports[2]: ""}
+
+
+def test_two_runs_at_once_find_listeners(control, ports):
+    """The second replaces those of the first, and waits for the first one's visitors a little longer."""
+    wanted = [Listener(HERE, port, ("d1",)) for port in ports[:2]]
+    assert set(throwaway.listen("p1", wanted, 20, "first", control).values()) == {""}
+    assert set(throwaway.listen("p1", wanted, 20, "second", control).values()) == {""}
+    for token in ("second", "first"):
+        assert [connect(port, token=token) for port in ports[:2]] == ["ok", "ok"]
+    assert gone(ports[0], 5.0)
+    assert gone(ports[1])
+
+
+def test_a_run_that_has_its_ports_and_not_yet_its_name_is_waited_for(control, ports):
+    held = socket.create_server((HERE, ports[0]))
+    with ThreadPoolExecutor(1) as pool:
+        told = pool.submit(throwaway.listen, "p1", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
+        time.sleep(0.1)
+        held.close()
+        assert told.result() == {ports[0]: ""}
 
 
 def test_nobody_expected_nothing_opened(control, ports):

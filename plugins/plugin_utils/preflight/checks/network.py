@@ -5,10 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import is_ours, undisturbed
+from ansible_collections.ascend.sglang.plugins.module_utils import throwaway
+from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.connections import (
+    is_ours,
+    undisturbed,
+    unopened,
+)
 from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation import (
     Problem,
     Situation,
@@ -25,11 +30,12 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Servi
 @check(
     "port-busy",
     explains="A server notices a port that is taken only after it has loaded the whole model. Listeners count, on "
-    "whatever address, as rendezvous listen on all; our own services' do not. Deploy refuses the same.",
+    "whatever address, as rendezvous listen on all; our own services' do not. Deploy refuses the same. Where other "
+    "hosts will connect, the port is opened for a moment, so that one that is taken without a listener shows too.",
     remedy="End that process, or give the service another port.",
 )
 def busy(situation: Situation) -> Iterator[Problem]:
-    """Nobody else listens on a planned port."""
+    """Nobody else has a planned port, and it can be opened."""
     for host in situation.hosts:
         facts = situation.answers[host]
         foreign = [one for one in facts["listeners"] if not is_ours(one["unit"], facts)]
@@ -41,6 +47,35 @@ def busy(situation: Situation) -> Iterator[Problem]:
                             f"{service.unit} needs port {port} ({name}), and {_owner(one)} has it on {one['address']}"
                         )
                         yield error(host, what)
+        yield from _closed(situation, host, {one["port"] for one in foreign})
+
+
+_HELD = "ss -tanp shows it (port in the column Local Address): end it or wait until it is over, or give the service "
+_HELD += "another port"
+
+
+def _closed(situation: Situation, host: str, told: Collection[int]) -> Iterator[Problem]:
+    """Planned ports that could not be opened, though nobody listens there. told: ports of which more is known."""
+    facts, address = situation.answers[host], situation.addresses[host]
+    names = {port: (name, one.unit) for one in situation.own[host] for port, name in _ports(one)}
+    others: dict[str, list[int]] = {}
+    for port, why in unopened(facts).items():
+        if port in told or port not in names:
+            continue
+        name, unit = names[port]
+        if why == throwaway.IN_USE:
+            what = f"{unit} needs port {port} ({name}), which cannot be opened there: {why}; no process listens on it, "
+            yield error(host, what + "so an outgoing connection or a socket that is only bound has it", _HELD)
+        else:
+            others.setdefault(why, []).append(port)
+    for why, ports in others.items():
+        # What is wrong with the address or the account, other checks say: data-address, become.
+        if facts.get("uid", 0) == 0 and _interfaces(facts["interfaces"], address, facts.get("resolved") or {}):
+            what = f"port {numbers(ports)} cannot be opened at {address}: {why}; nothing was tried on it"
+            do = "Look at that address on the host (ip address), and at what may keep root from opening ports there"
+            yield error(host, what, do)
+        else:
+            yield unknown(host, f"port {numbers(ports)} could not be opened at {address}: {why}")
 
 
 def _ports(service: Service) -> Iterator[tuple[int, str]]:
@@ -117,6 +152,12 @@ def connections(situation: Situation) -> Iterator[Problem]:
     for host in dict.fromkeys(one.target for one in kept):
         ports = numbers(one.port for one in kept if one.target == host)
         yield unknown(host, f"not tried, since that might disturb a running service's rendezvous: port {ports}")
+    for host in situation.hosts:
+        closed: dict[str, list[int]] = {}
+        for port, why in unopened(situation.answers[host]).items():
+            closed.setdefault(why, []).append(port)
+        for why, listed in closed.items():
+            yield unknown(host, f"not tried, since no listener could be started there: port {numbers(listed)} ({why})")
 
 
 @check(
