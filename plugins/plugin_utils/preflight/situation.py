@@ -99,6 +99,24 @@ class Situation:
     def edges(self) -> tuple[Edge, ...]:
         return edges(self.services)
 
+    def alone(self, hosts: Iterable[str]) -> Iterator[Problem]:
+        """That one host of several of the plan cannot be compared, since it alone answered."""
+        names = list(dict.fromkeys(hosts))
+        there = [name for name in names if name in self.answers]
+        if len(there) == 1 and len(names) > 1:
+            others = silent(name for name in names if name not in self.answers)
+            yield unknown(there, f"nothing to compare it with: {others}")
+
+    @cached_property
+    def planned(self) -> tuple[str, ...]:
+        """The hosts of the plan, whether they answered or not."""
+        return tuple(dict.fromkeys(one.host for one in self.services))
+
+    @cached_property
+    def planned_engines(self) -> tuple[str, ...]:
+        """The hosts with servers on NPUs, whether they answered or not."""
+        return tuple(dict.fromkeys(one.host for one in self.services if one.npus is not None))
+
     def looked(self, host: str) -> Facts:
         """What the preflight's own questions brought from a host; empty where they were not asked."""
         facts: Facts = self.answers[host].get("preflight") or {}
@@ -164,6 +182,12 @@ def some(names: Iterable[str], most: int = 6) -> str:
     """Hosts in a message: the first few of many."""
     known = list(names)
     return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
+
+
+def silent(names: Iterable[str]) -> str:
+    """That hosts told nothing, and why that may be."""
+    known = list(names)
+    return f"{some(known)} {'was' if len(known) == 1 else 'were'} not asked (--limit), or gave no answer"
 
 
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)

@@ -1077,6 +1077,74 @@ def test_hosts_that_did_not_answer_are_left_out():
     assert problems(cluster) == {}
 
 
+def limited(cluster: Cluster, *hosts: str) -> dict[str, list[Problem]]:
+    """What is said where no other hosts are asked."""
+    for host in [name for name in cluster.answers if name not in hosts]:
+        del cluster.answers[host], cluster.connections[host], cluster.clocks[host]
+    for host in hosts:
+        cluster.connections[host] = [one for one in cluster.connections[host] if one["host"] in hosts]
+    return problems(cluster)
+
+
+def test_a_host_whose_peers_were_not_asked_is_not_taken_for_equal():
+    found = limited(Cluster(), "d2")
+    assert {(name, one.level, one.hosts) for name, told in found.items() for one in told} == {
+        (name, "unknown", ("d2",))
+        for name in (
+            "host-identity",
+            "clock",
+            "connections",
+            "routes",
+            "hccn-tls",
+            "weights-equal",
+            "versions-equal",
+        )
+    }
+    texts = {name: told[0].what for name, told in found.items()}
+    assert texts["clock"] == "nothing to compare it with: p1, p2, d1, r1 were not asked (--limit), or gave no answer"
+    assert texts["weights-equal"] == (
+        "nothing to compare it with: p1, p2, d1 were not asked (--limit), or gave no answer"
+    )
+    assert texts["connections"].startswith("nothing was tried from there: p1, p2, d1 were not asked (--limit)")
+
+
+def test_hosts_that_could_be_compared_with_some_are():
+    assert limited(Cluster(), "p1", "d1") == {}
+    # Of two, only one has servers.
+    assert set(limited(Cluster(), "d2", "r1")) == {
+        "connections",
+        "routes",
+        "hccn-tls",
+        "weights-equal",
+        "versions-equal",
+    }
+
+
+def test_one_host_needs_no_peers():
+    assert problems(Cluster(MIXED)) == {}
+
+
+def test_a_clock_is_not_compared_where_no_other_was_read():
+    cluster = Cluster()
+    assert "clock" not in limited(cluster, "p1", "p2")
+    del cluster.clocks["p2"]
+    assert {one.hosts: one.what for one in problems(cluster)["clock"]} == {
+        ("p1",): "no other host's clock was read",
+        ("p2",): "its clock was not read",
+    }
+
+
+def test_no_route_was_looked_at_where_connections_were_left_out():
+    cluster = Cluster()
+    cluster.connections = {}
+    (told,) = problems(cluster)["routes"]
+    assert (told.level, told.hosts, told.what) == (
+        "unknown",
+        ("p1", "p2", "d1", "d2", "r1"),
+        "no connection was tried from there",
+    )
+
+
 def test_old_versions_of_which_nothing_is_known():
     cluster = Cluster()
     situation = cluster.situation()

@@ -40,6 +40,7 @@ def become(situation: Situation) -> Iterator[Problem]:
 )
 def identity(situation: Situation) -> Iterator[Problem]:
     """Machine ids differ, host names too."""
+    yield from situation.alone(situation.planned)
     for key, named, level in (("machine_id", "machine id", error), ("hostname", "host name", warning)):
         for value, hosts in _sharing(situation, key):
             alike = f" ({value})" if key == "hostname" else ""
@@ -63,6 +64,11 @@ def clock(situation: Situation) -> Iterator[Problem]:
     known = {host: situation.clocks[host] for host in situation.hosts if host in situation.clocks}
     yield from (unknown(host, "its clock was not read") for host in situation.hosts if host not in known)
     if len(known) < 2:
+        # Of one host that answered, or of one among several whose clock was read.
+        if len(situation.hosts) > 1:
+            yield from (unknown(host, "no other host's clock was read") for host in known)
+        elif known:
+            yield from situation.alone(situation.planned)
         return
     middles = sorted((low + high) / 2 for low, high in known.values())
     usual = middles[len(middles) // 2]

@@ -26,8 +26,7 @@ _SWITCH = {1: "on", 0: "off"}
 
 def spread(situation: Situation) -> tuple[str, ...]:
     """The scope of these checks: the hosts with servers, where there are several."""
-    planned = {one.host for one in situation.services if one.npus is not None}
-    return engine_hosts(situation) if len(planned) > 1 else ()
+    return engine_hosts(situation) if len(situation.planned_engines) > 1 else ()
 
 
 def _told(situation: Situation, host: str) -> list[dict[str, Any]]:
@@ -106,6 +105,8 @@ def tls(situation: Situation) -> Iterator[Problem]:
         elif not told:
             # hccn-link says why.
             yield unknown(host, "hccn_tool tells nothing")
+    if switches:
+        yield from situation.alone(situation.planned_engines)
     usual, others = odd_ones(switches)
     for value, hosts in others:
         what = f"TLS is {_SWITCH[value]}, and it is {_SWITCH[1 - value]} on {some(switches[usual or 0])}"

@@ -188,6 +188,7 @@ def family(situation: Situation) -> Iterator[Problem]:
 )
 def weights_equal(situation: Situation) -> Iterator[Problem]:
     """All hosts have the same weights."""
+    yield from situation.alone(situation.planned_engines)
     paths = dict.fromkeys(path for host in situation.engines for path in _found(situation, host))
     for path in paths:
         there = {host: _found(situation, host).get(path) for host in situation.engines}

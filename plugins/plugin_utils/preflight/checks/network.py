@@ -20,6 +20,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
     check,
     error,
     numbers,
+    silent,
     some,
     unknown,
     warning,
@@ -148,6 +149,10 @@ def connections(situation: Situation) -> Iterator[Problem]:
             yield from (error(host, f"{host} {what}") for host in hosts)
         else:
             yield error(hosts, f"{some(hosts)} {what}")
+    for host, targets in _targets(situation).items():
+        if not targets & set(situation.answers):
+            there = [name for name in situation.planned if name in targets]
+            yield unknown(host, f"nothing was tried from there: {silent(there)}")
     kept = undisturbed(situation.edges, situation.answers)
     for host in dict.fromkeys(one.target for one in kept):
         ports = numbers(one.port for one in kept if one.target == host)
@@ -168,6 +173,9 @@ def connections(situation: Situation) -> Iterator[Problem]:
 )
 def routes(situation: Situation) -> Iterator[Problem]:
     """The routes to the other hosts lead out of the interface that owns the data address."""
+    for host in _targets(situation):
+        if not situation.connections.get(host):
+            yield unknown(host, "no connection was tried from there")
     for host, tried in situation.connections.items():
         if host not in situation.answers:
             continue
@@ -181,6 +189,15 @@ def routes(situation: Situation) -> Iterator[Problem]:
         for name, targets in other.items():
             whither = some(dict.fromkeys(targets))
             yield warning(host, f"the route to {whither} leads out of {name}, not of {', '.join(sorted(own))}")
+
+
+def _targets(situation: Situation) -> dict[str, set[str]]:
+    """By host that answered, where its services will connect to others, the hosts that they will connect to."""
+    found: dict[str, set[str]] = {host: set() for host in situation.hosts}
+    for edge in situation.edges:
+        if edge.source in found:
+            found[edge.source].add(edge.target)
+    return {host: targets for host, targets in found.items() if targets}
 
 
 def _interfaces(interfaces: Mapping[str, Any], address: str, resolved: Mapping[str, Any]) -> set[str]:

@@ -166,7 +166,7 @@ def _needs(service: Service) -> dict[str, str]:
     needed: dict[str, str] = {}
     if service.npus is not None:
         needed["torch-npu"] = "every server needs"
-    if service.module == STORE_MODULE:
+    if _is_store(service):
         needed["memfabric-hybrid"] = "the store is a part of"
     elif service.role in ("prefill", "decode") and after(service.argv, _BACKEND_FLAG) == TRANSFER_BACKEND:
         needed["memfabric-hybrid"] = f"prefill and decode need for {_BACKEND_FLAG} {TRANSFER_BACKEND}"
@@ -175,13 +175,14 @@ def _needs(service: Service) -> dict[str, str]:
     return needed
 
 
-def _stores(situation: Situation) -> tuple[str, ...]:
-    return tuple(host for host in situation.hosts if any(one.module == STORE_MODULE for one in situation.own[host]))
+def _is_store(service: Service) -> bool:
+    return service.module == STORE_MODULE
 
 
 def _with_store(situation: Situation) -> tuple[str, ...]:
     """The hosts with servers, and that of a dedicated store."""
-    return tuple(dict.fromkeys((*situation.engines, *_stores(situation))))
+    stores = (host for host in situation.hosts if any(map(_is_store, situation.own[host])))
+    return tuple(dict.fromkeys((*situation.engines, *stores)))
 
 
 @check(
@@ -260,6 +261,7 @@ _LENIENT: Mapping[str, Callable[[Situation, str], str]] = {
 )
 def equal(situation: Situation) -> Iterator[Problem]:
     """The servers' hosts have the same versions, and the store's host theirs of memfabric-hybrid."""
+    yield from situation.alone(one.host for one in situation.services if one.npus is not None or _is_store(one))
     for parts, level in ((_STRICT, error), (_LENIENT, warning)):
         for name, read in parts.items():
             hosts: dict[str, list[str]] = {}
