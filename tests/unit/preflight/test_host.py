@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import socket
 import sys
 
 import pytest
@@ -216,6 +217,16 @@ def test_the_npus_of_what_runs(record: str | None, running: str | None, expected
     found = {} if record is None else {layout.service("sglang-decode"): Found(record.encode(), 0o600, 0, 0)}
     state = UnitState("sglang-decode", "loaded", "active", "running", "enabled")
     assert host_facts.npus_of(Observed(state, found, {"launch": "a"}, running), layout) == expected
+
+
+def test_who_listens_on_a_port():
+    """Asked again of ports that turned out to be taken."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        (told,) = host_facts.look_at_listeners([port])
+        assert told in host_facts.look_at_listeners()
+    assert (told["address"], told["port"], told["pid"]) == ("127.0.0.1", port, os.getpid())
+    assert host_facts.look_at_listeners([]) == []
 
 
 def test_a_device_file_that_leads_nowhere_is_none(tmp_path):
