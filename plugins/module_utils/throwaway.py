@@ -20,7 +20,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -32,8 +32,8 @@ _BACKLOG = 256
 # Another run may be replacing the listeners at this moment.
 _RETRY_SECONDS = 1.0
 _RETRY_PAUSE = 0.05
-# A moment between the ports of another run and the socket by which it is found.
-_TAKEN_SECONDS = 0.3
+# For how long another run may be opening its ports.
+_TURN_SECONDS = 5.0
 # Visitors of a run whose listeners were replaced find those of the next for so long after its own visitors were there.
 _LINGER_SECONDS = 3
 
@@ -83,36 +83,44 @@ def listen(
     """
     sockets: list[tuple[socket.socket, Listener]] = []
     problems: dict[int, str] = {}
-    replaced = False
-    until = time.monotonic() + _TAKEN_SECONDS
-    for place in (one for one in wanted if one.expect):
-        found, problem = _try_to_open(place)
-        while found is None and problem == IN_USE:
-            if release(control):
-                replaced = True
-            elif time.monotonic() > until:
-                break
-            else:
-                time.sleep(_RETRY_PAUSE)
-            found, problem = _try_to_open(place)
-        problems[place.port] = problem
-        if found is not None:
-            sockets.append((found, place))
-    if sockets:
-        line = _control(control)
-        if os.fork() == 0:
-            try:
-                kept = [one.fileno() for one, _wanted in sockets]
-                _detach(kept + ([line.fileno()] if line else []), seconds)
-                _serve(host, token, sockets, line, linger=replaced)
-            finally:
-                # Nothing of the caller's may run twice.
-                os._exit(0)
-        if line:
-            line.close()
+    places = [one for one in wanted if one.expect]
+    if not places:
+        return problems
+    with _turn(f"{control}-opening"):
+        replaced = release(control)
+        for place in places:
+            found, problems[place.port] = _try_to_open(place)
+            if found is not None:
+                sockets.append((found, place))
+        if sockets:
+            line = _control(control)
+            if os.fork() == 0:
+                try:
+                    kept = [one.fileno() for one, _wanted in sockets]
+                    _detach(kept + ([line.fileno()] if line else []), seconds)
+                    _serve(host, token, sockets, line, linger=replaced)
+                finally:
+                    # Nothing of the caller's may run twice.
+                    os._exit(0)
+            if line:
+                line.close()
     for one, _wanted in sockets:
         one.close()
     return problems
+
+
+@contextlib.contextmanager
+def _turn(name: str) -> Iterator[None]:
+    """Open ports while no other run does: one that has ports can then be found by its control socket."""
+    until = time.monotonic() + _TURN_SECONDS
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as turn:
+        while time.monotonic() < until:
+            try:
+                turn.bind(name)
+                break
+            except OSError:
+                time.sleep(_RETRY_PAUSE)
+        yield
 
 
 def _control(name: str) -> socket.socket | None:

@@ -129,13 +129,23 @@ def test_two_runs_at_once_find_listeners(control, ports):
     assert gone(ports[1])
 
 
-def test_a_run_that_has_its_ports_and_not_yet_its_name_is_waited_for(control, ports):
+def test_a_run_that_is_opening_its_ports_is_waited_for(control, ports):
+    """It cannot be told from a stranger before it has opened them all."""
+    turn = socket.socket(socket.AF_UNIX)
+    turn.bind(f"{control}-opening")
     held = socket.create_server((HERE, ports[0]))
     with ThreadPoolExecutor(1) as pool:
         told = pool.submit(throwaway.listen, "p1", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
-        time.sleep(0.1)
+        time.sleep(0.5)
         held.close()
+        turn.close()
         assert told.result() == {ports[0]: ""}
+
+
+def test_the_turn_is_over_when_the_ports_are_open(control, ports):
+    throwaway.listen("p1", [Listener(HERE, ports[0], ("d1",))], 20, TOKEN, control)
+    with socket.socket(socket.AF_UNIX) as turn:
+        turn.bind(f"{control}-opening")
 
 
 def test_nobody_expected_nothing_opened(control, ports):
