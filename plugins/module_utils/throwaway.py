@@ -216,10 +216,11 @@ def _serve(
 
 
 def _end(line: socket.socket, open_ports: Mapping[int, socket.socket]) -> None:
-    """Asked to end by `release`: it goes on when its connection closes, and finds the ports free."""
+    """Asked to end by `release`: it goes on when its connection closes, and finds the ports and this name free."""
     visitor, _address = line.accept()
     for one in open_ports.values():
         one.close()
+    line.close()
     visitor.close()
 
 
