@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -35,6 +36,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.hosts = {name: LabHost(name, f"benchmark-{name}", number) for name, number in NUMBERS.items()}
+        self._outputs: dict[int, pathlib.Path] = {}
         # Texts for the dataset `random`, which would come from a hub.
         turns = [{"from": "human", "value": f"What is the number after {number}?"} for number in range(500)]
         texts = json.dumps([{"conversations": [turn, {"from": "gpt", "value": "Another number."}]} for turn in turns])
@@ -44,10 +46,16 @@ class Bench:
     def start(self, *options: str, playbook: str = "ascend.sglang.benchmark") -> subprocess.Popen[str]:
         command = ["ansible-playbook", playbook, "-i", INVENTORY, *options]
         environment = os.environ | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
-        return subprocess.Popen(
-            command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
+        handle, name = tempfile.mkstemp()
+        os.close(handle)
+        path = pathlib.Path(name)
+        with path.open("w") as output:
+            started = subprocess.Popen(
+                command, text=True, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                env=environment, start_new_session=True,
+            )  # fmt: skip
+        self._outputs[started.pid] = path
+        return started
 
     def run(self, *options: str, playbook: str = "ascend.sglang.benchmark") -> tuple[int, str]:
         started = self.start(*options, playbook=playbook)
@@ -56,8 +64,17 @@ class Bench:
 
     def rest(self, running: subprocess.Popen[str]) -> str:
         """What it says until its end, as people read it."""
-        output, _none = running.communicate(timeout=RUN_SECONDS)
-        return output.replace("\\n", "\n").replace('\\"', '"')
+        running.wait(timeout=RUN_SECONDS)
+        output = self.said(running)
+        self._outputs.pop(running.pid).unlink()
+        return output
+
+    def said(self, running: subprocess.Popen[str]) -> str:
+        """What it has said so far."""
+        return self._outputs[running.pid].read_text().replace("\\n", "\n").replace('\\"', '"')
+
+    def wait_said(self, running: subprocess.Popen[str], words: str) -> None:
+        until(lambda: words in self.said(running), f"it says: {words}")
 
     def kept(self) -> list[pathlib.Path]:
         """The runs with a verdict, in order."""
