@@ -45,7 +45,9 @@ class Bench:
 
     def start(self, *options: str, playbook: str = "ascend.sglang.benchmark") -> subprocess.Popen[str]:
         command = ["ansible-playbook", playbook, "-i", INVENTORY, *options]
-        environment = os.environ | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
+        # Line by line, as on a terminal: into a file Ansible's own process writes when its buffer is full.
+        lines = {"PYTHONUNBUFFERED": "1"}
+        environment = os.environ | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"} | lines
         handle, name = tempfile.mkstemp()
         os.close(handle)
         path = pathlib.Path(name)
