@@ -62,5 +62,6 @@ class ActionModule(ActionBase):
                 continue
             if value is not None and value != variables.get("omit"):
                 options[name] = value
-        above = [name for name in options if _ROLE + name in load_extra_vars(self._loader)]
-        return {**options, **asked, **{name: options[name] for name in above}}, problems
+        extra = load_extra_vars(self._loader)
+        above = {name: value for name, value in options.items() if _ROLE + name in extra}
+        return {**options, **asked, **above}, problems

@@ -65,7 +65,7 @@ class ActionModule(ActionBase):
             self._display.warning(str(finding))
         found = waves(services, units, also, now)
         limit = Limit(services, units, on_disk.ready(facts))
-        ready = limit.whole()
+        ready = limit.whole
         said = lines(services, units, also)
         wanted = workers(one for own in ready.values() for one in own)
         return {
@@ -74,7 +74,7 @@ class ActionModule(ActionBase):
             "restarts": also,
             "whole": ready,
             "left_out": limit.lines(),
-            "unasked": limit.unasked(),
+            "unasked": limit.unasked,
             "advice": limit.advice(),
             "lines": said,
             "waves": as_dicts(found, limit, now),

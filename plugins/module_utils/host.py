@@ -50,8 +50,13 @@ class Host:
 
     def own_units(self) -> list[str]:
         """Units that this collection made, guards left out: by a unit file, or by what an aborted run left."""
-        guarded = map(unit_file.guarded, self._unit_files().values())
-        found = {*self.declared(), *(unit for unit in guarded if unit is not None)}
+        found = set()
+        for unit, text in self._unit_files().items():
+            guarded = unit_file.guarded(text)
+            if guarded is not None:
+                found.add(guarded)
+            elif unit_file.facts(text) is not None:
+                found.add(unit)
         found |= {name for name in _names(self.layout.config) if name.startswith("sglang-")}
         return sorted(found)
 

@@ -48,15 +48,12 @@ class Bench:
         # Line by line, as on a terminal: into a file Ansible's own process writes when its buffer is full.
         lines = {"PYTHONUNBUFFERED": "1"}
         environment = os.environ | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"} | lines
-        handle, name = tempfile.mkstemp()
-        os.close(handle)
-        path = pathlib.Path(name)
-        with path.open("w") as output:
+        with tempfile.NamedTemporaryFile("w", delete=False) as output:
             started = subprocess.Popen(
                 command, text=True, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 env=environment, start_new_session=True,
             )  # fmt: skip
-        self._outputs[started.pid] = path
+        self._outputs[started.pid] = pathlib.Path(output.name)
         return started
 
     def run(self, *options: str, playbook: str = "ascend.sglang.benchmark") -> tuple[int, str]:

@@ -9,20 +9,19 @@ later; but it is neither waited for nor asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import NEW_PROCESS, must_restart
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.words import listed
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import ENGINE_ROLES
 
 Service = Mapping[str, Any]
 Units = Mapping[str, Mapping[str, Mapping[str, Any]]]
 Instance = tuple[str, int]
-
-# The roles of instances; one of each that a plan has must serve before its router answers.
-_SERVERS = ("prefill", "decode", "mixed")
 
 
 def beyond_limit(services: Sequence[Service], units: Units, also: Mapping[str, Mapping[str, str]]) -> list[Finding]:
@@ -78,6 +77,7 @@ class Limit:
     units: Units
     ready: Mapping[str, Mapping[str, bool | None]] = field(default_factory=dict)
 
+    @cached_property
     def whole(self) -> dict[str, list[Service]]:
         """Host -> its services that can become ready: the asked hosts have their instance with all its nodes.
 
@@ -90,6 +90,7 @@ class Limit:
                 result[one["host"]].append(one)
         return result
 
+    @cached_property
     def unasked(self) -> dict[str, list[str]]:
         """Host -> its units from which no answer can be expected: entrances to what cannot become ready."""
         result: dict[str, list[str]] = {}
@@ -102,18 +103,18 @@ class Limit:
         asked = {_instance(one) for one in self.services if one["host"] in self.units}
         lines = []
         for instance, hosts in self._cut.items():
-            if instance in asked and instance[0] in _SERVERS:
+            if instance in asked and instance[0] in ENGINE_ROLES:
                 then = "starts on the others and is not waited for" if instance in self._new else "is not waited for"
-                lines.append(f"--limit leaves out {_and(hosts)} of {_name(instance)}: it {then}")
+                lines.append(f"--limit leaves out {listed(hosts)} of {_name(instance)}: it {then}")
         lines += [
-            f"{one['unit']} on {one['host']} is not asked: it cannot answer without {_and(self._missing)}"
+            f"{one['unit']} on {one['host']} is not asked: it cannot answer without {listed(self._missing)}"
             for one in self._mute
         ]
         routers = [one["host"] for one in self.services if one["role"] == "router" and one["host"] not in self.units]
-        if routers and any(role in _SERVERS for role, _number in self._new):
+        if routers and any(role in ENGINE_ROLES for role, _number in self._new):
             lines.append(
-                f"--limit leaves out the router on {_and(routers)}: it is neither told of what starts and restarts nor "
-                "asked afterwards"
+                f"--limit leaves out the router on {listed(routers)}: it is neither told of what starts and restarts "
+                "nor asked afterwards"
             )
         return lines
 
@@ -122,8 +123,8 @@ class Limit:
         asked = {_instance(one) for one in self.services if one["host"] in self.units}
         lines = self.lines()
         for instance, hosts in self._cut.items():
-            if instance not in asked and instance[0] in _SERVERS:
-                lines.append(f"--limit leaves out {_name(instance)} on {_and(hosts)}: nobody has looked there")
+            if instance not in asked and instance[0] in ENGINE_ROLES:
+                lines.append(f"--limit leaves out {_name(instance)} on {listed(hosts)}: nobody has looked there")
         return "; ".join(lines)
 
     @cached_property
@@ -153,7 +154,8 @@ class Limit:
     @cached_property
     def _mute(self) -> list[Service]:
         """The asked entrances without any instance of a role that could answer."""
-        roles = {one["role"] for one in self.services} & set(_SERVERS)
+        # One instance of each role that the plan has must serve before its router answers.
+        roles = {one["role"] for one in self.services} & set(ENGINE_ROLES)
         silent = [
             role
             for role in roles
@@ -179,8 +181,3 @@ def _instance(one: Service) -> Instance:
 
 def _name(instance: Instance) -> str:
     return f"{instance[0]}-{instance[1]}"
-
-
-def _and(hosts: Iterable[str]) -> str:
-    *others, last = dict.fromkeys(hosts)
-    return f"{', '.join(others)} and {last}" if others else last

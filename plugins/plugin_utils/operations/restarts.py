@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import ENGINE_ROLES
+
 # What the module ascend.sglang.service calls the actions after which a process is a new one.
 NEW_PROCESS = ("start", "restart")
 
@@ -39,7 +41,7 @@ def restarts(
         why = causes.get((one["role"], one["instance"]))
         if one["role"] in ("prefill", "decode"):
             why = group or why
-        if why and one["role"] in ("prefill", "decode", "mixed") and not new(one):
+        if why and one["role"] in ENGINE_ROLES and not new(one):
             result.setdefault(one["host"], {})[one["unit"]] = why
     return result
 

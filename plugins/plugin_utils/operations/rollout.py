@@ -18,6 +18,7 @@ from typing import Any
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, warning
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.limit import Limit
 from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.restarts import NEW_PROCESS, halts
+from ansible_collections.ascend.sglang.plugins.plugin_utils.operations.words import listed
 
 Service = Mapping[str, Any]
 Units = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -209,7 +210,7 @@ class _Rollout:
         if alone:
             names = _names(alone)
             verb = "are the only ones of their roles" if len(names) > 1 else f"is the only {alone[0]['role']} instance"
-            yield self._together(alone, f"{_and(names)} {verb}: no request is answered meanwhile")
+            yield self._together(alone, f"{listed(names)} {verb}: no request is answered meanwhile")
 
     def router(self) -> Iterator[Wave]:
         """The router itself: only when it changes, or does not run."""
@@ -234,7 +235,7 @@ class _Rollout:
 
     def _one(self, services: Sequence[Service]) -> Wave:
         """One instance that others of its role stand in for."""
-        name = _and(_names(services))
+        name = listed(_names(services))
         interrupts = ""
         if not self._routed:
             interrupts = f"{name} is an entrance of its own: its clients get no answer meanwhile"
@@ -245,13 +246,13 @@ class _Rollout:
         ]
         out = "is out of the router" if self._now.workers else "does not serve"
         advice = (
-            f"Stopped here: {name} {out}, {_and(others)} {'was' if len(others) == 1 else 'were'} left to serve. "
-            "Nothing was restarted after it. Correct its settings and deploy again, or go back with rollback.yml."
+            f"Stopped here: {name} {out}, {listed(others) or 'nothing else'} {'was' if len(others) == 1 else 'were'} "
+            "left to serve. Nothing was restarted after it. Correct its settings and deploy again, or go back with rollback.yml."
         )
         return self._wave(services, interrupts, spare=self._now.workers, advice=advice)
 
     def _wave(self, services: Sequence[Service], interrupts: str, *, spare: bool, advice: str) -> Wave:
-        title = _and(_names(services))
+        title = listed(_names(services))
         heads = [one for one in services if one["rank"] == 0 and one["role"] in _KINDS]
         leave: list[str] = []
         join: list[Mapping[str, Any]] = []
@@ -318,7 +319,7 @@ def announce(found: Sequence[Wave]) -> list[str]:
 
 def as_dicts(found: Sequence[Wave], limit: Limit, now: Running) -> list[dict[str, Any]]:
     """The waves as the playbooks take them."""
-    ready, unasked = limit.whole(), limit.unasked()
+    ready = limit.whole
     reachable = {one["url"] for own in ready.values() for one in own}
     routers = [one for one in limit.services if one["role"] == "router"]
 
@@ -334,7 +335,7 @@ def as_dicts(found: Sequence[Wave], limit: Limit, now: Running) -> list[dict[str
             "host": host,
             "unit": unit,
             "url": old or there[0]["url"],
-            "answers": unit not in unasked.get(host, ()),
+            "answers": unit not in limit.unasked.get(host, ()),
         }
 
     return [one.as_dict(entrance(one), ready, reachable) for one in found]
@@ -370,9 +371,3 @@ def _of(one: Service) -> str:
 def _names(services: Iterable[Service]) -> list[str]:
     ordered = sorted(services, key=lambda one: (_ORDER.index(one["role"]), one["instance"]))
     return list(dict.fromkeys(_of(one) for one in ordered if one["role"] != "router"))
-
-
-def _and(names: Sequence[str]) -> str:
-    if not names:
-        return "nothing else"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import ENGINE_ROLES
+
 _COLUMNS = ("host", "unit", "instance", "state", "since", "restarts", "version", "guard", "disk")
 _AS_PLANNED = "as planned"
 
@@ -173,7 +175,7 @@ def _why(status: Mapping[str, Any]) -> str:
 
 def _router(plan: Mapping[str, Any], listing: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The router's view of its workers, beside the plan's."""
-    heads = [one for one in plan["services"] if one["rank"] == 0 and one["role"] in ("prefill", "decode", "mixed")]
+    heads = [one for one in plan["services"] if one["rank"] == 0 and one["role"] in ENGINE_ROLES]
     if listing is None:
         return None
     planned = {one["url"]: f"{one['role']}-{one['instance']}" for one in heads}

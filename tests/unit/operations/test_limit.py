@@ -21,7 +21,7 @@ def limited(own: list[dict[str, Any]], ready: dict[str, bool] | None = None, **a
 
 
 def ready(limit: Limit) -> dict[str, list[str]]:
-    return {host: [one["unit"] for one in ours] for host, ours in limit.whole().items()}
+    return {host: [one["unit"] for one in ours] for host, ours in limit.whole.items()}
 
 
 def test_what_must_restart_with_a_host_outside_is_refused():
@@ -55,7 +55,7 @@ def test_without_a_limit_nothing_is_left_out():
     own = services()
     limit = limited(own, ready=dict.fromkeys(["d1", "d2"], False), **{one["host"]: "start" for one in own})
     assert ready(limit) == ready(limited(own))
-    assert (limit.lines(), limit.unasked(), limit.advice()) == ([], {}, "")
+    assert (limit.lines(), limit.unasked, limit.advice()) == ([], {}, "")
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -67,7 +67,7 @@ def test_an_instance_that_starts_without_its_other_nodes_gives_no_answer(again):
     else:
         limit = limited(own, **{**{one["host"]: "start" for one in own}, "d2": "absent"})
     assert ready(limit) == {"p1": ["sglang-prefill"], "p2": ["sglang-prefill"], "d1": [], "r1": []}
-    assert limit.unasked() == {"r1": ["sglang-router"]}
+    assert limit.unasked == {"r1": ["sglang-router"]}
     then = "is not waited for" if again else "starts on the others and is not waited for"
     assert limit.lines() == [
         f"--limit leaves out d2 of decode-0: it {then}",
@@ -79,7 +79,7 @@ def test_a_router_is_asked_where_another_instance_of_the_role_may_answer():
     own = services()
     # The other prefill is outside, and may well serve.
     limit = limited(own, p1="start", p2="absent", d1="start", d2="start", r1="start")
-    assert limit.unasked() == {}
+    assert limit.unasked == {}
     assert ready(limit)["r1"] == ["sglang-router"]
     assert limit.lines() == []
     assert limit.advice() == "--limit leaves out prefill-1 on p2: nobody has looked there"
@@ -93,7 +93,7 @@ def test_an_instance_that_is_its_own_entrance(action, there, silent):
     """One that is ready is asked: whoever was left out serves."""
     known = {} if there is None else {"m1": there}
     limit = limited(services(TWO), ready=known, m1=action, m2="absent")
-    assert limit.unasked() == ({"m1": ["sglang-mixed"]} if silent else {})
+    assert limit.unasked == ({"m1": ["sglang-mixed"]} if silent else {})
     (first, *others) = limit.lines()
     then = "starts on the others and is not waited for" if action == "start" else "is not waited for"
     assert first == f"--limit leaves out m2 of mixed-0: it {then}"
@@ -102,7 +102,7 @@ def test_an_instance_that_is_its_own_entrance(action, there, silent):
 
 def test_a_host_without_the_entrance_has_none_to_ask():
     limit = limited(services(TWO), m1="absent", m2="start")
-    assert limit.unasked() == {}
+    assert limit.unasked == {}
     assert limit.lines() == ["--limit leaves out m1 of mixed-0: it starts on the others and is not waited for"]
 
 

@@ -22,12 +22,10 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.preflight.situation 
     unknown,
     warning,
 )
+from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import ENGINE_ROLES
 
 # An idle NPU of 64 GB was seen to use 2.8 to 3.4 GB, one of 32 GB 2.8 GB.
 _IDLE_MB = 6144
-
-# Roles of services that hold memory of NPUs.
-_SERVERS = ("prefill", "decode", "mixed")
 
 
 def _signs(facts: Facts) -> list[str]:
@@ -176,7 +174,7 @@ def _users(situation: Situation, host: str, states: tuple[str, ...]) -> dict[int
     for unit, there in situation.answers[host]["units"].items():
         wanted = planned.get(unit)
         role = there.get("role") or (wanted.role if wanted else "")
-        if there["active"] not in states or role not in _SERVERS:
+        if there["active"] not in states or role not in ENGINE_ROLES:
             continue
         # Of one that runs otherwise than its record on the host says, nobody knows which: it may be any.
         span = there.get("npus", wanted.npus if wanted else None)
