@@ -245,9 +245,10 @@ class _Rollout:
             other for other in dict.fromkeys(_names(self._asked)) if other != name and not other.startswith("store")
         ]
         out = "is out of the router" if self._now.workers else "does not serve"
+        left = f"{listed(others) or 'nothing else'} {'was' if len(others) == 1 else 'were'} left to serve"
         advice = (
-            f"Stopped here: {name} {out}, {listed(others) or 'nothing else'} {'was' if len(others) == 1 else 'were'} "
-            "left to serve. Nothing was restarted after it. Correct its settings and deploy again, or go back with rollback.yml."
+            f"Stopped here: {name} {out}, {left}. "
+            "Nothing was restarted after it. Correct its settings and deploy again, or go back with rollback.yml."
         )
         return self._wave(services, interrupts, spare=self._now.workers, advice=advice)
 
