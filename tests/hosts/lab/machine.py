@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -20,6 +21,8 @@ VOLATILE = re.compile(
     r"net/ipv4/(tcp_fastopen_key|tcp_ehash_entries)|fs/epoll/.*|sunrpc/.*|"
     r"net/ipv[46]/conf/(?!all|default).*|net/ipv[46]/neigh/(?!default).*)$"
 )
+# Eight characters are tempfile's own, and may be digits.
+LOCAL_TEMP = re.compile(r"^ansible-local-(?P<pid>\d+)[a-z0-9_]{8}$")
 SYSFS = ("devices/system/cpu/cpu*/cpufreq/scaling_governor", "kernel/mm/transparent_hugepage/*")
 SECTIONS = ("interfaces", "routes", "mounts", "sysctl", "sysfs", "cgroups", "namespaces", "firewall", "files", "hosts")
 
@@ -77,6 +80,11 @@ def _lines(text: str) -> dict[str, str]:
     return {re.sub(r" (linkdown|expires \S+)", "", line).strip(): "exists" for line in text.splitlines()}
 
 
+def _below(top: pathlib.Path) -> list[pathlib.Path]:
+    """All below a directory; what goes while it is looked at is passed over, which rglob does not do."""
+    return [pathlib.Path(folder, name) for folder, folders, files in os.walk(top) for name in (*folders, *files)]
+
+
 def _exists(path: pathlib.Path) -> dict[str, str]:
     return {str(path): "exists"} if path.exists() else {}
 
@@ -105,7 +113,7 @@ def _mounts() -> dict[str, str]:
 def _sysctl() -> dict[str, str]:
     top = pathlib.Path("/proc/sys")
     values = {}
-    for path in top.rglob("*"):
+    for path in _below(top):
         name = str(path.relative_to(top))
         if path.is_file() and not VOLATILE.match(name) and path.stat().st_mode & 0o444:
             values[name] = _read(path)
@@ -113,7 +121,19 @@ def _sysctl() -> dict[str, str]:
 
 
 def _cgroup_parents() -> list[pathlib.Path]:
-    return [path for root in cgroups.hierarchies() for path in (root / cgroups.PARENT).glob("**/")]
+    tops = (root / cgroups.PARENT for root in cgroups.hierarchies())
+    return [path for top in tops if top.is_dir() for path in (top, *(path for path in _below(top) if path.is_dir()))]
+
+
+def _of_running_ansible(path: pathlib.Path) -> bool:
+    """Whether it is below Ansible's `ansible-local-PID<random>` of a process that still runs, or ended just now.
+
+    That process is somebody's beside this run and clears up itself; what a dead one has left counts.
+    """
+    for part in (path, *path.parents):
+        if match := LOCAL_TEMP.match(part.name):
+            return pathlib.Path("/proc", match["pid"]).exists() or not part.exists()
+    return False
 
 
 def _files() -> dict[str, str]:
@@ -122,8 +142,9 @@ def _files() -> dict[str, str]:
     watched = [home / ".ssh", home / ".ansible", pathlib.Path("/etc/systemd/nspawn"), pathlib.Path("/var/lib/machines")]
     found = {}
     for top in watched:
-        for path in (*top.parent.glob(top.name), *top.rglob("*")):
-            found[str(path)] = _read(path) if path.name == "known_hosts" else "exists"
+        for path in (*top.parent.glob(top.name), *_below(top)):
+            if not _of_running_ansible(path):
+                found[str(path)] = _read(path) if path.name == "known_hosts" else "exists"
     for path in ROOT.glob("*"):
         if path != CACHE:
             found[str(path)] = "exists"

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
+
 import pytest
 from lab import machine
 
@@ -55,3 +58,20 @@ def test_what_a_run_may_change_is_looked_at(name):
 )
 def test_only_hosts_of_an_earlier_run_may_go(difference, cleared):
     assert machine.is_cleared_leftover(difference) is cleared
+
+
+@pytest.mark.parametrize("below", ["", "inventory"])
+def test_what_an_ansible_beside_uses_at_this_moment_is_its_own(tmp_path, monkeypatch, below):
+    monkeypatch.setattr(pathlib.Path, "home", lambda: tmp_path)
+    used = tmp_path / ".ansible/tmp" / f"ansible-local-{os.getpid()}1k2m3n4_" / below
+    used.mkdir(parents=True)
+    assert set(machine.snapshot()["files"]) >= {str(tmp_path / ".ansible/tmp")}
+    assert str(used) not in machine.snapshot()["files"]
+
+
+def test_what_an_ansible_has_left_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(pathlib.Path, "home", lambda: tmp_path)
+    # no process has a number above pid_max, which is 2**22 at most
+    left = tmp_path / ".ansible/tmp/ansible-local-99999991k2m3n4_"
+    left.mkdir(parents=True)
+    assert str(left) in machine.snapshot()["files"]
