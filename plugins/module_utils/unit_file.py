@@ -23,9 +23,10 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr
 _KEPT_OUT = (
     *("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"),
     *("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY"),
-    *("RANK_TABLE_FILE", "HOST_IP", "ASCEND_LAUNCH_BLOCKING"),
+    *("RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP", "ASCEND_RT_VISIBLE_DEVICES", "ASCEND_LAUNCH_BLOCKING"),
 )
-"""Variables that the host's or systemd's defaults may hold and that would redirect or slow down a service."""
+"""Variables that the host's or systemd's defaults may hold and that would redirect or slow down a service, or give it
+other NPUs."""
 
 SEALED = (
     "PrivateDevices=yes",

@@ -33,9 +33,10 @@ REASONS: dict[str, str] = {
     "tokenizer-offline": "The router must not ask a hub on the internet for a tokenizer.",
     # Observed: the router gives up on its workers after 1800 s; loading may take longer.
     "worker-start-limit": "The router waits for its workers as long as the deployment does.",
-    # Field cases PROXY-ENV and HOST-IP-ENV; HCCL documentation for RANK_TABLE_FILE and HCCL_IF_IP.
+    # Field cases PROXY-ENV and HOST-IP-ENV; HCCL documentation for RANK_TABLE_FILE and HCCL_IF_IP; CANN documentation
+    # for ASCEND_RT_VISIBLE_DEVICES.
     "environment-kept-out": "Wherever it is set, on the host or by the page, this variable would redirect the "
-    "service's traffic.",
+    "service's traffic or give it other NPUs than the plan's.",
     # Two services on one host cannot listen on one port.
     "port-moved": "Another service of the plan on the same host has the page's port.",
     # SGLang's --base-gpu-id: the first device of a server.

@@ -28,8 +28,9 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_N
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, describe
 
 # Variables that redirect a service's traffic when they are set somewhere on the host; none of them reaches a service.
+# The last of an engine's takes NPUs from it, and renumbers the others: --base-gpu-id would be counted in them.
 KEPT_OUT = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
-KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP")
+KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP", "ASCEND_RT_VISIBLE_DEVICES")
 
 T = TypeVar("T")
 
@@ -66,6 +67,7 @@ _DERIVED_VARIABLES: Mapping[str, str] = {
     "HCCL_IF_IP": "Leave it out: HCCL finds the address by the interface. Set sglang_data_address on the host, or "
     "sglang_interface",
     "GLOO_SOCKET_IFNAME": "Set sglang_interface on the host",
+    "ASCEND_RT_VISIBLE_DEVICES": "Leave it out: each server gets NPUs of its own. Name their first with base-gpu-id",
 }
 # Variables whose value the compiler calculates with.
 _PORTS = frozenset({"HCCL_IF_BASE_PORT"})
@@ -149,7 +151,8 @@ def launch(
 def without_kept_out(env: Mapping[str, T], kept_out: Collection[str], reasons: Reasons) -> dict[str, T]:
     """The environment but for variables that reach no service; a page that exports one differs from the plan in it.
 
-    What they are for is derived: SGLANG_HOST_IP and HCCL_SOCKET_IFNAME stand for HOST_IP and HCCL_IF_IP.
+    What they are for is derived: SGLANG_HOST_IP and HCCL_SOCKET_IFNAME stand for HOST_IP and HCCL_IF_IP, and
+    --base-gpu-id for ASCEND_RT_VISIBLE_DEVICES.
     """
     for name in env:
         if name in kept_out:

@@ -290,6 +290,12 @@ def test_a_variable_that_the_page_unsets_can_be_set():
             "sglang_decode_env.HCCL_IF_IP: the compiler derives this variable. Leave it out: HCCL finds the address "
             "by the interface. Set sglang_data_address on the host, or sglang_interface.",
         ),
+        (
+            "ASCEND_RT_VISIBLE_DEVICES",
+            "8,9",
+            "sglang_decode_env.ASCEND_RT_VISIBLE_DEVICES: the compiler derives this variable. Leave it out: each "
+            "server gets NPUs of its own. Name their first with base-gpu-id.",
+        ),
         ("HOST_IP", "192.0.2.1", "sglang_decode_env.HOST_IP: this variable is kept out of every service. "),
         ("https_proxy", "http://x", "sglang_decode_env.https_proxy: this variable is kept out of every service. "),
         ("RANK_TABLE_FILE", "/x", "sglang_decode_env.RANK_TABLE_FILE: this variable is kept out of every service. "),

@@ -21,7 +21,7 @@ from .cluster import plan_of, profile
 LAUNCHES = {recipe["slug"]: recipe for recipe in json.loads((Path(__file__).parent / "launches.json").read_text())}
 SLUGS = sorted(LAUNCHES)
 
-KEPT_OUT = {"all_proxy", "ALL_PROXY", "RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP"}
+KEPT_OUT = {"all_proxy", "ALL_PROXY", "RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP", "ASCEND_RT_VISIBLE_DEVICES"}
 ALL_PROXIES = {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import launch_script, plan_service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, Interface
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT_OF_ENGINES
 
 from .cluster import (
     compiled,
@@ -392,11 +393,11 @@ def test_a_zbal_url_at_rank_0_is_written_as_one(given):
 # What is kept out, and where CANN is
 
 
-def test_variables_that_would_redirect_traffic_are_unset_everywhere():
+def test_variables_that_would_redirect_a_service_are_unset_everywhere():
     plan = planned(R1)
     for one in plan.services:
         assert {"http_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"} <= set(one.unset)
-        assert ({"RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP"} <= set(one.unset)) == bool(one.npus)
+        assert (set(KEPT_OUT_OF_ENGINES) <= set(one.unset)) == bool(one.npus)
         assert len(one.unset) == len(set(one.unset))
 
 
