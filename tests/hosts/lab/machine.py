@@ -21,8 +21,9 @@ VOLATILE = re.compile(
     r"net/ipv4/(tcp_fastopen_key|tcp_ehash_entries)|fs/epoll/.*|sunrpc/.*|"
     r"net/ipv[46]/conf/(?!all|default).*|net/ipv[46]/neigh/(?!default).*)$"
 )
-# Eight characters are tempfile's own, and may be digits.
-LOCAL_TEMP = re.compile(r"^ansible-local-(?P<pid>\d+)[a-z0-9_]{8}$")
+# What a running Ansible keeps in ~/.ansible/tmp: ansible-local-PID and eight characters of tempfile's own, which may be
+# digits, and, of a task on this machine itself, ansible-tmp-TIME-PID-NUMBER.
+IN_USE = re.compile(r"^(ansible-local-(?P<local>\d+)[a-z0-9_]{8}|ansible-tmp-[\d.]+-(?P<task>\d+)-\d+)$")
 SYSFS = ("devices/system/cpu/cpu*/cpufreq/scaling_governor", "kernel/mm/transparent_hugepage/*")
 SECTIONS = ("interfaces", "routes", "mounts", "sysctl", "sysfs", "cgroups", "namespaces", "firewall", "files", "hosts")
 
@@ -126,13 +127,12 @@ def _cgroup_parents() -> list[pathlib.Path]:
 
 
 def _of_running_ansible(path: pathlib.Path) -> bool:
-    """Whether it is below Ansible's `ansible-local-PID<random>` of a process that still runs, or ended just now.
-
-    That process is somebody's beside this run and clears up itself; what a dead one has left counts.
+    """Whether it is in use by an Ansible that runs beside, or ended just now, and clears up itself; what a dead one has
+    left counts.
     """
     for part in (path, *path.parents):
-        if match := LOCAL_TEMP.match(part.name):
-            return pathlib.Path("/proc", match["pid"]).exists() or not part.exists()
+        if match := IN_USE.match(part.name):
+            return pathlib.Path("/proc", match["local"] or match["task"]).exists() or not part.exists()
     return False
 
 
@@ -140,10 +140,12 @@ def _files() -> dict[str, str]:
     """What runs of ssh and Ansible like to leave, and all of the hosts' own folder except the cache."""
     home = pathlib.Path.home()
     watched = [home / ".ssh", home / ".ansible", pathlib.Path("/etc/systemd/nspawn"), pathlib.Path("/var/lib/machines")]
+    # Any Ansible makes these two, and an empty one says nothing.
+    made_by_any = {home / ".ansible", home / ".ansible/tmp"}
     found = {}
     for top in watched:
         for path in (*top.parent.glob(top.name), *_below(top)):
-            if not _of_running_ansible(path):
+            if path not in made_by_any and not _of_running_ansible(path):
                 found[str(path)] = _read(path) if path.name == "known_hosts" else "exists"
     for path in ROOT.glob("*"):
         if path != CACHE:

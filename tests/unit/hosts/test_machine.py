@@ -60,18 +60,21 @@ def test_only_hosts_of_an_earlier_run_may_go(difference, cleared):
     assert machine.is_cleared_leftover(difference) is cleared
 
 
+# Eight characters behind the number, and a time and a number around it. No process has one above 2**22.
+TEMPORARY = ("ansible-local-{}1k2m3n4_", "ansible-tmp-1796071286.33-{}-125007442727463")
+
+
+@pytest.mark.parametrize("name", TEMPORARY)
 @pytest.mark.parametrize("below", ["", "inventory"])
-def test_what_an_ansible_beside_uses_at_this_moment_is_its_own(tmp_path, monkeypatch, below):
+def test_what_an_ansible_beside_uses_at_this_moment_is_its_own(tmp_path, monkeypatch, name, below):
     monkeypatch.setattr(pathlib.Path, "home", lambda: tmp_path)
-    used = tmp_path / ".ansible/tmp" / f"ansible-local-{os.getpid()}1k2m3n4_" / below
-    used.mkdir(parents=True)
-    assert set(machine.snapshot()["files"]) >= {str(tmp_path / ".ansible/tmp")}
-    assert str(used) not in machine.snapshot()["files"]
+    (tmp_path / ".ansible/tmp" / name.format(os.getpid()) / below).mkdir(parents=True)
+    assert not [path for path in machine.snapshot()["files"] if path.startswith(str(tmp_path))]
 
 
-def test_what_an_ansible_has_left_is_said(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", [name.format(9999999) for name in TEMPORARY] + ["ansible-local-x", "other"])
+def test_what_an_ansible_has_left_is_said(tmp_path, monkeypatch, name):
     monkeypatch.setattr(pathlib.Path, "home", lambda: tmp_path)
-    # no process has a number above pid_max, which is 2**22 at most
-    left = tmp_path / ".ansible/tmp/ansible-local-99999991k2m3n4_"
+    left = tmp_path / ".ansible/tmp" / name
     left.mkdir(parents=True)
-    assert str(left) in machine.snapshot()["files"]
+    assert [path for path in machine.snapshot()["files"] if path.startswith(str(tmp_path))] == [str(left)]
