@@ -6,8 +6,9 @@
     python runner.py DIRECTORY
 
 DIRECTORY holds job.json (see Job), and gets output.log (what the benchmark prints), result.jsonl (what it measured) and
-status.json (how it ended). The benchmark is ended when it takes longer than it may, when nobody has touched the file
-`lease` for a while, or on SIGTERM. It imports nothing of the collection.
+status.json (how it ended), all without the values of secrets: bench_serving writes down what /server_info tells, which
+is every argument of the server. The benchmark is ended when it takes longer than it may, when nobody has touched the
+file `lease` for a while, or on SIGTERM. It imports nothing of the collection.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any
 JOB, STATUS, LEASE, OUTPUT, RESULT, SECRETS = (
     *("job.json", "status.json", "lease", "output.log", "result.jsonl", "secrets.json"),
 )
+# Where the benchmark writes; it becomes RESULT.
+WRITTEN = "written.jsonl"
 _POLL_SECONDS = 0.25
 _STOP_SECONDS = 5.0
 
@@ -41,7 +44,8 @@ class Job:
     """What to run: the values of job.json.
 
     argv: the command; env: variables to set, a secret as {"secret": name}; unset: variables to take away; deadline and
-    lease: seconds.
+    lease: seconds. secrets.json has the values by name, and all their spellings with what takes their place, longest
+    first; it goes at once.
     """
 
     def __init__(self, directory: str) -> None:
@@ -53,24 +57,43 @@ class Job:
         self.unset: list[str] = told["unset"]
         self.deadline: float = told["deadline"]
         self.lease: float = told["lease"]
+        self._secrets: dict[str, str] = {}
+        self._spellings: list[tuple[bytes, bytes]] = []
+        if os.path.exists(self.path(SECRETS)):
+            with open(self.path(SECRETS), encoding="utf-8") as stream:
+                secrets = json.load(stream)
+            os.unlink(self.path(SECRETS))
+            self._secrets = secrets["values"]
+            self._spellings = [(one.encode(), instead.encode()) for one, instead in secrets["spellings"]]
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
 
     def environment(self) -> dict[str, str]:
-        """The unit's own environment, without what is taken away, with what is set. The file of secrets goes."""
-        secrets = {}
-        if os.path.exists(self.path(SECRETS)):
-            with open(self.path(SECRETS), encoding="utf-8") as stream:
-                secrets = json.load(stream)
-            os.unlink(self.path(SECRETS))
+        """The unit's own environment, without what is taken away, with what is set."""
         kept = {name: value for name, value in os.environ.items() if name not in self.unset}
         for name, value in self.env.items():
-            kept[name] = secrets[value["secret"]] if isinstance(value, dict) else str(value)
+            kept[name] = self._secrets[value["secret"]] if isinstance(value, dict) else str(value)
         # The client needs no NPU, and without CANN's environment PyTorch could not load the extension for them.
         kept.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
         # Its progress goes into a file, where Python would keep it back by the kilobyte.
         return {**kept, "PYTHONUNBUFFERED": "1"}
+
+    def redact(self) -> None:
+        """Take the secrets out of what was printed and written, and only then call the latter a result."""
+        for name, final in ((OUTPUT, OUTPUT), (WRITTEN, RESULT)):
+            try:
+                with open(self.path(name), "rb") as stream:
+                    content = stream.read()
+            except FileNotFoundError:
+                continue
+            without = content
+            for one, instead in self._spellings:
+                without = without.replace(one, instead)
+            if without != content:
+                with open(self.path(name), "wb") as stream:
+                    stream.write(without)
+            os.replace(self.path(name), self.path(final))
 
 
 class StopAskedError(Exception):
@@ -135,6 +158,7 @@ def run(job: Job) -> dict[str, Any]:
     # What comes now must not interrupt the end.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     end(child)
+    job.redact()
     seconds = round(time.monotonic() - began, 3)
     return {"reason": reason, "status": child.returncode, "began": wall, "seconds": seconds, "problem": ""}
 

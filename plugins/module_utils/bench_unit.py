@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.ascend.sglang.plugins.module_utils import bench_runner, bench_samples, systemd
+from ansible_collections.ascend.sglang.plugins.module_utils import bench_runner, bench_samples, secret_launcher, systemd
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Run, run
 from ansible_collections.ascend.sglang.plugins.module_utils.guard_files import source
 
@@ -80,7 +80,7 @@ def start(wanted: Wanted, python: str, ask: Run = run) -> None:
         raise BenchmarkError(f"it needs the secret {', '.join(missing)}, which was not given")
     remove(ask)
     os.makedirs(DIRECTORY, mode=0o700)
-    more = ["--output-file", _path(bench_runner.RESULT), *(["--output-details"] if wanted.details else [])]
+    more = ["--output-file", _path(bench_runner.WRITTEN), *(["--output-details"] if wanted.details else [])]
     job = {
         "argv": [*wanted.argv, *more],
         "env": wanted.env,
@@ -92,7 +92,8 @@ def start(wanted: Wanted, python: str, ask: Run = run) -> None:
     _write(_RUNNER, source(bench_runner))
     _write(bench_runner.LEASE, "")
     if wanted.secrets:
-        _write(bench_runner.SECRETS, json.dumps(wanted.secrets))
+        told = {"values": wanted.secrets, "spellings": secret_launcher.spellings(wanted.secrets.values())}
+        _write(bench_runner.SECRETS, json.dumps(told))
     for path in (DIRECTORY, *(_path(name) for name in os.listdir(DIRECTORY))):
         os.chown(path, account.pw_uid, account.pw_gid)
     answer = ask(_start_command(wanted, python), _ASK_SECONDS)

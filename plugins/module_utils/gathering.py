@@ -13,16 +13,12 @@ import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from ansible_collections.ascend.sglang.plugins.module_utils import secret_launcher
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Run, run
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import Layout, guard_of
 
 _COMMAND_SECONDS = 30.0
-_SHORTEST_SECRET = 4
-"""Shorter values would be found in any text."""
-
 _SECRETS = "secrets.env"
 
 # What names itself a secret, whatever its value: as an assignment in any notation, as an option, in a header, in a URL.
@@ -84,33 +80,24 @@ class Limits:
     plog: int
 
 
-def secrets_of(layout: Layout) -> list[bytes]:
-    """The values of all secrets that this collection keeps on the host, earlier ones included, longest first.
-
-    Each also as JSON, Python, a shell and a URL write it.
-    """
-    found = set()
+def secrets_of(layout: Layout) -> list[tuple[bytes, bytes]]:
+    """All spellings of the secrets that this collection keeps on the host, earlier ones included, and what takes
+    their place."""
+    found: set[str] = set()
     for top in (layout.config, layout.histories):
         for directory, _names, files in os.walk(top):
             if _SECRETS in files:
                 try:
-                    values = secret_launcher.read_secrets(os.path.join(directory, _SECRETS)).values()
+                    found |= set(secret_launcher.read_secrets(os.path.join(directory, _SECRETS)).values())
                 except (OSError, ValueError):
                     continue
-                found |= {form for value in values if len(value) >= _SHORTEST_SECRET for form in _forms(value)}
-    return sorted(found, key=len, reverse=True)
+    return [(one.encode(), instead.encode()) for one, instead in secret_launcher.spellings(found)]
 
 
-def _forms(value: str) -> set[bytes]:
-    inside = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
-    quoted = {value.replace("'", "'\"'\"'"), quote(value, safe="")}
-    return {form.encode() for form in {value} | inside | quoted}
-
-
-def scrubbed(content: bytes, secrets: Sequence[bytes]) -> bytes:
+def scrubbed(content: bytes, secrets: Sequence[tuple[bytes, bytes]]) -> bytes:
     """The content without values of secrets, and without what names itself one."""
-    for value in secrets:
-        content = content.replace(value, b"<redacted>")
+    for one, instead in secrets:
+        content = content.replace(one, instead)
     for pattern in _NAMED:
         content = pattern.sub(rb"\1<redacted>", content)
     return content
@@ -212,7 +199,7 @@ def _newest(name: str, place: str, limits: Limits) -> Iterator[tuple[str, bytes]
 
 
 def pack(
-    stream: io.BufferedIOBase, top: str, items: Iterator[tuple[str, bytes]], secrets: Sequence[bytes]
+    stream: io.BufferedIOBase, top: str, items: Iterator[tuple[str, bytes]], secrets: Sequence[tuple[bytes, bytes]]
 ) -> list[str]:
     """Write an archive of the items, scrubbed; their names."""
     names = []

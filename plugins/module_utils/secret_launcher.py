@@ -6,22 +6,30 @@
     python launcher.py MODULE ARGUMENT...
 
 An argument @secret:NAME becomes the value of NAME from secrets.env, inside this process only: what the kernel shows
-as its command line (ps, /proc/PID/cmdline) keeps the name. This file is a program of its own on the hosts, installed
-beside launch.sh as launcher.py, and imports nothing of the collection.
+as its command line (ps, /proc/PID/cmdline) keeps the name. What this process prints has <redacted> in its place, as
+SGLang logs all of its arguments when it starts, --api-key with them. This file is a program of its own on the hosts,
+installed beside launch.sh as launcher.py, and imports nothing of the collection.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import runpy
 import sys
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+from urllib.parse import quote
 
 PREFIX = "@secret:"
 FILE_NAME = "launcher.py"
 SECRETS_NAME = "secrets.env"
 EX_USAGE = 64
 EX_CONFIG = 78
+REDACTED = "<redacted>"
+SHORTEST = 4
+"""Characters. Shorter values would be found in any text."""
 
 
 def secrets_path() -> str:
@@ -49,6 +57,54 @@ def fill(arguments: list[str], secrets: dict[str, str]) -> list[str]:
     return [secrets[word[len(PREFIX) :]] if word.startswith(PREFIX) else word for word in arguments]
 
 
+def spellings(values: Iterable[str]) -> list[tuple[str, str]]:
+    """How the values can stand in a text, and what takes the place: as they are, and as JSON, Python, a shell and a
+    URL write them, longest first. A short value is only looked for in quotes, which stay."""
+    found: dict[str, str] = {}
+    for value in filter(None, values):
+        written = {json.dumps(value), json.dumps(value, ensure_ascii=False), repr(value)}
+        if len(value) < SHORTEST:
+            found.update({one: one[0] + REDACTED + one[-1] for one in written})
+        else:
+            bare = {value, value.replace("'", "'\"'\"'"), quote(value, safe=""), *(one[1:-1] for one in written)}
+            found.update(dict.fromkeys(bare, REDACTED))
+    return sorted(found.items(), key=lambda one: len(one[0]), reverse=True)
+
+
+def redacted(text: str, spelled: Sequence[tuple[str, str]]) -> str:
+    """The text without secrets; spelled: see spellings."""
+    for one, instead in spelled:
+        text = text.replace(one, instead)
+    return text
+
+
+class Redacting(io.TextIOWrapper):
+    """Takes the place of a stream of text, and writes no secret to it. What goes to the file descriptor itself, as
+    other processes and libraries in C do it, does not come by here."""
+
+    def __init__(self, stream: TextIO, spelled: Sequence[tuple[str, str]]) -> None:
+        told = {name: getattr(stream, name) for name in ("encoding", "errors", "line_buffering", "write_through")}
+        # One wrapper at a time owns the buffer: the one that goes would close it.
+        super().__init__(stream.detach(), newline="\n", **told)  # type: ignore[attr-defined]
+        self._spelled = spelled
+
+    def write(self, text: str) -> int:
+        super().write(redacted(text, self._spelled))
+        return len(text)
+
+
+def redact_output(secrets: Iterable[str]) -> None:
+    """From now on standard output and standard error have no secret in them."""
+    spelled = spellings(secrets)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        # There is none where the process was started without.
+        if stream is not None and spelled:
+            taken = Redacting(stream, spelled)
+            setattr(sys, name, taken)
+            setattr(sys, f"__{name}__", taken)
+
+
 def refuse(why: str, status: int) -> None:
     """End with a line on stderr."""
     sys.stderr.write(f"launcher.py: {why}\n")
@@ -62,11 +118,13 @@ def main() -> None:
     module, arguments = sys.argv[1], sys.argv[2:]
     path = secrets_path()
     try:
-        arguments = fill(arguments, read_secrets(path))
+        secrets = read_secrets(path)
+        arguments = fill(arguments, secrets)
     except KeyError as error:
         refuse(f"{path} has no secret named {error.args[0]}; deploy again with it", EX_CONFIG)
     except (OSError, ValueError) as error:
         refuse(f"cannot read {path}: {error}", EX_CONFIG)
+    redact_output(secrets.values())
     # As under "python -m": the working directory comes first on the path, not this file's directory.
     sys.path[0] = os.getcwd()
     sys.argv = [module, *arguments]

@@ -20,7 +20,7 @@ options:
     description:
       - V(started) starts it and does not wait. It fails where one runs already.
       - V(looked) tells where it is, and keeps it alive for another O(lease) seconds.
-      - V(collected) tells what it measured, once it has ended.
+      - V(collected) tells what it measured, once it has ended, without the values of O(secrets).
       - V(read) gives a piece of the whole result, packed with gzip.
       - V(absent) ends it and removes its files.
     type: str

@@ -16,7 +16,12 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.module_utils import bench_runner, bench_samples, bench_unit
+from ansible_collections.ascend.sglang.plugins.module_utils import (
+    bench_runner,
+    bench_samples,
+    bench_unit,
+    secret_launcher,
+)
 from ansible_collections.ascend.sglang.plugins.module_utils.commands import Answer
 
 RUNNER = Path(bench_runner.__file__)
@@ -38,7 +43,8 @@ def job(tmp_path):
         (tmp_path / bench_runner.JOB).write_text(json.dumps(told))
         (tmp_path / bench_runner.LEASE).write_text("")
         if secrets:
-            (tmp_path / bench_runner.SECRETS).write_text(json.dumps(secrets))
+            told = {"values": secrets, "spellings": secret_launcher.spellings(secrets.values())}
+            (tmp_path / bench_runner.SECRETS).write_text(json.dumps(told))
         environment = {**os.environ, "http_proxy": "http://proxy:1"}
         started.append(subprocess.Popen([sys.executable, str(RUNNER), str(tmp_path)], env=environment))
         return started[0]
@@ -61,16 +67,38 @@ def test_a_job_that_ends_is_told_with_its_status_and_output(tmp_path, job):
 
 
 def test_its_environment_is_the_jobs_and_the_secret_is_in_no_file(tmp_path, job):
-    code = "import os, json; print(json.dumps(dict(os.environ)))"
+    code = "import os, json; print(json.dumps(dict(os.environ, reversed=os.environ['OPENAI_API_KEY'][::-1])))"
     running = job(
-        code, env={"A": "1", "OPENAI_API_KEY": {"secret": "api_key"}}, unset=["http_proxy"], secrets={"api_key": "xyz"}
+        code, env={"A": "1", "OPENAI_API_KEY": {"secret": "api_key"}}, unset=["http_proxy"], secrets={"api_key": "wxyz"}
     )
     running.wait(20)
     found = json.loads((tmp_path / bench_runner.OUTPUT).read_text())
-    assert (found["A"], found["OPENAI_API_KEY"], found["TORCH_DEVICE_BACKEND_AUTOLOAD"]) == ("1", "xyz", "0")
+    assert (found["A"], found["reversed"], found["TORCH_DEVICE_BACKEND_AUTOLOAD"]) == ("1", "zyxw", "0")
+    assert found["OPENAI_API_KEY"] == "<redacted>"
     assert "http_proxy" not in found
     assert not (tmp_path / bench_runner.SECRETS).exists()
-    assert "xyz" not in (tmp_path / bench_runner.JOB).read_text()
+    assert "wxyz" not in (tmp_path / bench_runner.JOB).read_text()
+
+
+@pytest.mark.parametrize("key", ["a key of its own", "q\"uo'te", "schlüssel\\n", "ab"])
+@pytest.mark.parametrize("end", ["", "; import time; time.sleep(60)"])
+def test_what_a_server_tells_of_its_key_is_in_no_result(tmp_path, job, key, end):
+    """bench_serving writes the server's arguments down; also of one that is ended nothing else becomes a result."""
+    code = f"""
+import json, os
+told = {{"server_info": {{"api_key": os.environ["KEY"], "tp_size": 16}}, "duration": float("inf")}}
+print("tokens", json.dumps(told), repr(told), flush=True)
+open({str(tmp_path / bench_runner.WRITTEN)!r}, "w").write(json.dumps(told) + "\\n"){end}
+"""
+    job(code, env={"KEY": {"secret": "api_key"}}, secrets={"api_key": key}, deadline=1.0 if end else 30.0).wait(20)
+    assert status(tmp_path)["reason"] == ("deadline" if end else "exit")
+    assert not (tmp_path / bench_runner.WRITTEN).exists()
+    result = (tmp_path / bench_runner.RESULT).read_text()
+    assert json.loads(result) == {"server_info": {"api_key": "<redacted>", "tp_size": 16}, "duration": float("inf")}
+    output = (tmp_path / bench_runner.OUTPUT).read_text()
+    assert output.startswith("tokens ")
+    assert output.count("<redacted>") == 2
+    assert not [one for one, _instead in secret_launcher.spellings([key]) if one in output + result]
 
 
 def test_a_job_that_cannot_start_is_told(tmp_path, job):
@@ -224,7 +252,7 @@ def test_it_is_started_in_a_unit_with_a_limit(systemd, tmp_path):
     assert "RuntimeMaxSec=160" in command
     assert "xyz" not in " ".join(command)
     job = json.loads((tmp_path / "bench" / bench_runner.JOB).read_text())
-    assert job["argv"][3:] == ["--output-file", str(tmp_path / "bench" / "result.jsonl"), "--output-details"]
+    assert job["argv"][3:] == ["--output-file", str(tmp_path / "bench" / "written.jsonl"), "--output-details"]
     assert (tmp_path / "bench").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "bench" / bench_runner.SECRETS).stat().st_mode & 0o777 == 0o600
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 MODULE = """
-import json, multiprocessing, sys
+import json, multiprocessing, os, sys
 
 def child(queue):
     import __main__
@@ -36,10 +36,35 @@ def main():
         "command_lines": [open(f"/proc/{pid}/cmdline").read() for pid in ("self", process.pid)],
     }
     process.join()
-    print(json.dumps(found))
+    # What is printed would be without the secret.
+    os.write(1, json.dumps(found).encode())
 
 if __name__ == "__main__":
     main()
+"""
+
+
+# As SGLang does when it starts; and all other ways by which a Python program says something.
+TALKATIVE = """
+import argparse, dataclasses, json, logging, sys, warnings
+
+@dataclasses.dataclass
+class ServerArgs:
+    api_key: str
+    port: int = 8000
+
+server_args = ServerArgs(sys.argv[2])
+logging.basicConfig(level=logging.INFO, format="[%(asctime)s] %(message)s", force=True)
+logging.info(f"{server_args=}")
+print(json.dumps(dataclasses.asdict(server_args)), sys.argv[2])
+sys.stdout.write("no newline " + sys.argv[2])
+sys.__stdout__.write(sys.argv[2] + chr(10))
+sys.stderr.writelines(["x" + sys.argv[2], chr(10)])
+warnings.warn("known as " + sys.argv[2])
+assert sys.stderr.fileno() == 2 and sys.stdout.encoding and not sys.stdout.isatty()
+if sys.argv[1] == "--refused":
+    argparse.ArgumentParser().parse_args()
+raise ValueError(server_args)
 """
 
 
@@ -51,6 +76,7 @@ def unit_directory(tmp_path) -> Path:
     (directory / "launcher.py").write_text(guard_files.source(secret_launcher))
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "engine.py").write_text(MODULE)
+    (tmp_path / "work" / "talkative.py").write_text(TALKATIVE)
     return directory
 
 
@@ -79,6 +105,39 @@ def test_the_process_gets_the_value_and_no_command_line_does(unit_directory):
     assert found["child"][1:] == ["__mp_main__", "engine"]
     assert all("é" not in line for line in found["command_lines"])
     assert "@secret:api_key" in found["command_lines"][0]
+
+
+@pytest.mark.parametrize("key", ["a-key-of-its-own", "q\"uo'te\\n", "schlüssel & co", "ab"])
+@pytest.mark.parametrize(("option", "status"), [("--refused", 2), ("--api-key", 1)])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_the_process_prints_has_no_secret_in_it(unit_directory, monkeypatch, key, option, status, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    (unit_directory / "secrets.env").write_text(secrets_file.render({"api_key": key}, "k"))
+    done = launch(unit_directory, "talkative", option, "@secret:api_key")
+    assert done.returncode == status, done.stderr
+    said = done.stdout + done.stderr
+    assert "server_args=ServerArgs(api_key='<redacted>', port=8000)" in said
+    assert '{"api_key": "<redacted>", "port": 8000}' in said
+    assert ("unrecognized arguments: --refused" if status == 2 else "ValueError: ServerArgs(api_key='<red") in said
+    assert not [one for one, _instead in secret_launcher.spellings([key]) if one in said]
+
+
+def test_a_process_without_standard_streams_starts_all_the_same(unit_directory):
+    (unit_directory / "secrets.env").write_text(secrets_file.render({"api_key": "a-key"}, "k"))
+    (unit_directory.parent / "work" / "quiet.py").write_text("import sys; sys.exit(5 if sys.argv[1] == 'a-key' else 1)")
+    words = [sys.executable, str(unit_directory / "launcher.py"), "quiet", "@secret:api_key"]
+    shell = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *words]
+    assert subprocess.run(shell, cwd=unit_directory.parent / "work", check=False, timeout=60).returncode == 5
+
+
+@given(st.lists(st.text(min_size=1), max_size=3))
+def test_no_spelling_survives(values):
+    values = [value.encode("utf-8", "replace").decode() for value in values]
+    spelled = secret_launcher.spellings(values)
+    written = [spell(value) for value in values for spell in (json.dumps, repr)]
+    written += [value for value in values if len(value) >= secret_launcher.SHORTEST]
+    without = secret_launcher.redacted("\t".join(written), spelled)
+    assert not [one for one, _instead in spelled if one in without and one not in secret_launcher.REDACTED]
 
 
 def test_a_user_who_is_not_root_gets_them_from_systemd(unit_directory, tmp_path):

@@ -243,11 +243,8 @@ class Api:
 
 
 def shown_args(settings):
-    """The server's arguments as it shows them; keys stay untold."""
+    """The server's arguments as it shows them, keys and passwords with them: in its log and in /server_info."""
     shown = dict(settings.args)
-    for name in ("api_key", "admin_api_key", "ssl_keyfile_password"):
-        if shown.get(name):
-            shown[name] = "<redacted>"
     if settings.mode == "prefill":
         shown["load_balance_method"] = "follow_bootstrap_room"
     elif shown.get("load_balance_method") == "auto":
