@@ -17,7 +17,7 @@ from on_hosts import hosts, load, playbooks, state
 KEY = "a-key-of-the-tests"
 KNOBS = {
     "start_seconds": 0, "load_seconds": 1, "graph_seconds": 0, "warmup_seconds": 0.1, "health_seconds": 0.05,
-    "token_seconds": 0.02, "drain_poll_seconds": 0.2,
+    "token_seconds": 0.02, "drain_poll_seconds": 0.2, "drain_repeat_seconds": 0.2,
 }  # fmt: skip
 
 

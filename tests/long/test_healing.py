@@ -22,7 +22,8 @@ GROUPS = {"prefill": ["p1", "p2"], "decode": ["d1", "d2"], "router": ["r1"]}
 
 KNOBS = {
     "load_seconds": 1, "graph_seconds": 0, "warmup_seconds": 0, "health_seconds": 0.1,
-    "token_seconds": 0.01, "drain_poll_seconds": 0.5, "kv_timeout_seconds": 5, "handshake_timeout_seconds": 3,
+    "token_seconds": 0.01, "drain_poll_seconds": 0.5, "drain_repeat_seconds": 0.5,
+    "kv_timeout_seconds": 5, "handshake_timeout_seconds": 3,
     "peer_death_seconds": 3600,
     # As long as an engine's imports: guards count on it that processes do not meet at once.
     "start_seconds": 6,

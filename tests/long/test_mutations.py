@@ -25,6 +25,7 @@ from on_hosts import hosts, playbooks
 KNOBS = {
     "start_seconds": 0, "load_seconds": 0, "graph_seconds": 0, "warmup_seconds": 0, "health_seconds": 0.02,
     "token_seconds": 0, "peer_death_seconds": 0.1, "port_taken_seconds": 0.1, "drain_poll_seconds": 0.05,
+    "drain_repeat_seconds": 0.05,
     "kv_timeout_seconds": 2, "handshake_timeout_seconds": 2, "zbal_timeout_seconds": 2, "warmup_retry_seconds": 2,
 }  # fmt: skip
 

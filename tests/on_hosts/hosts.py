@@ -62,8 +62,13 @@ class LabHost:
         return ["ssh", *shlex.split(SSH_OPTIONS), *key, *control, *path, f"root@{self.management}", command]
 
     def run(self, command: str, text: str = "", limit: float = 60) -> str:
-        """What a command prints, fed with `text`; AssertionError where it fails."""
-        done = subprocess.run(self.ssh(command), input=text, capture_output=True, text=True, check=False, timeout=limit)
+        """What a command prints, fed with `text`; AssertionError where it fails or takes longer than `limit` s."""
+        try:
+            done = subprocess.run(
+                self.ssh(command), input=text, capture_output=True, text=True, check=False, timeout=limit
+            )
+        except subprocess.TimeoutExpired as late:
+            raise AssertionError(f"{self.name}: {command!r} takes longer than {limit} s") from late
         assert done.returncode == 0, f"{self.name}: {command!r} ended with {done.returncode}: {done.stderr}"
         return done.stdout
 
@@ -138,7 +143,8 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def _labhosts(*words: str) -> None:
-    done = subprocess.run([str(LABHOSTS), *words], capture_output=True, text=True, check=False)
+    # The first one makes the base image.
+    done = subprocess.run([str(LABHOSTS), *words], capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, f"labhosts {' '.join(words)}: {done.stderr}"
 
 

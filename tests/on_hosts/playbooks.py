@@ -17,6 +17,8 @@ import yaml
 
 from on_hosts.hosts import PROJECT
 
+# Far more than any takes: what waits without an end is to be an error.
+MOST_SECONDS = 1200
 ANSIBLE_PLAYBOOK = pathlib.Path(sys.executable).parent / "ansible-playbook"
 
 
@@ -63,12 +65,12 @@ def _unfolded(output: str) -> str:
 
 
 def run(name: str, inventory: pathlib.Path, *options: str, **environment: str) -> Run:
-    """Run a playbook of the collection."""
+    """Run a playbook of the collection. It is killed where it does not come to its end in `MOST_SECONDS`."""
     told = {"ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
     done = subprocess.run(
         [ANSIBLE_PLAYBOOK, f"ascend.sglang.{name}", "-i", inventory, *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        cwd=PROJECT, env=os.environ | told | environment,
+        cwd=PROJECT, env=os.environ | told | environment, timeout=MOST_SECONDS,
     )  # fmt: skip
     return Run(done.returncode, done.stdout)
 

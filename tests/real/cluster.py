@@ -22,6 +22,7 @@ REAL = pathlib.Path(__file__).parent
 ASK = (REAL / "ask.py").read_text()
 PROMPTS = ("Hello", "List three rivers", "Größe, 大小, 😀", "All work and no play makes Jack a dull boy. " * 12)
 TOKENS = 24
+BOOT = "cat /proc/sys/kernel/random/boot_id"
 # One request; a router that has lost its prefill tries for some 20 s before it says so.
 REQUEST_SECONDS = 60
 
@@ -96,7 +97,7 @@ class Cluster:
             [playbooks.ANSIBLE_PLAYBOOK.with_name("ansible"), host, "-i", self.inventory(),
              "-m", "ascend.sglang.wait_ready", "-a", words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-            cwd=lab.PROJECT, env=os.environ | told,
+            cwd=lab.PROJECT, env=os.environ | told, timeout=seconds + 120,
         )  # fmt: skip
         return done.stdout
 
@@ -105,6 +106,17 @@ class Cluster:
         path = self.folder / "status.json"
         self.run("status", "-e", f"status_file={path}").passed()
         return json.loads(path.read_text())
+
+    def status_when_ready(self) -> dict[str, Any]:
+        """The same, as soon as everything is ready: a look gives each server three seconds, and cores may be busy."""
+        told: dict[str, Any] = {}
+
+        def look() -> Any:
+            told.update(self.status())
+            return [] if told["ready"] else told["problems"]
+
+        within(180, look)
+        return told
 
     def state(self, told: Mapping[str, Any], host: str, role: str) -> str:
         """State and reason of a service in what status.yml said."""
@@ -126,6 +138,11 @@ class Cluster:
             found[f"{one['host']} {one['unit']}"] = told["InvocationID"] if alive else ""
         return found
 
+    def log(self, host: str, unit: str) -> str:
+        """What the present run of a unit has said."""
+        run = f"_SYSTEMD_INVOCATION_ID=$(systemctl show --value --property=InvocationID {unit})"
+        return self.hosts[host].run(f"journalctl --no-pager --output=cat {run}")
+
     # What it answers
 
     def ask(self, limit: float = REQUEST_SECONDS, prompts: Iterable[str] = PROMPTS) -> dict[str, Any]:
@@ -142,6 +159,13 @@ class Cluster:
         assert "answers" in told, told
         return told["answers"]
 
+    def hang_drain(self, role: str) -> None:
+        """Ask rank 0 of a role for what its tokenizer refuses: when it stops it will wait for that for ever."""
+        one = next(one for one in self.services if (one["role"], one["rank"]) == (role, 0))
+        ask = "curl --noproxy '*' -s -m 30 -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d @-"
+        body = json.dumps({"input_ids": [10] * 5000, "sampling_params": {"max_new_tokens": 1}})
+        assert self.hosts[one["host"]].run(f"{ask} {one['url']}/generate", body) == "400"
+
     def kill(self, host: str, unit: str) -> None:
         """SIGKILL to an engine's main process."""
         self.hosts[host].run(f"systemctl kill --kill-whom=main --signal=SIGKILL {unit}")
@@ -151,8 +175,24 @@ class Cluster:
         for name in names:
             if verb == "kill":
                 # The connection would not notice.
-                subprocess.run([*self.hosts[name].ssh("")[:-1], "-O", "exit"], check=False, stderr=subprocess.DEVNULL)
-            subprocess.run([str(lab.LABHOSTS), verb, self.hosts[name].lab], check=True)
+                leave = [*self.hosts[name].ssh("")[:-1], "-O", "exit"]
+                subprocess.run(leave, check=False, stderr=subprocess.DEVNULL, timeout=30)
+            subprocess.run([str(lab.LABHOSTS), verb, self.hosts[name].lab], check=True, timeout=300)
+
+    def booted(self, *names: str, but: Mapping[str, str] | None = None) -> bool:
+        """Whether hosts answer, in another boot than those named."""
+        try:
+            found = lab.everywhere([self.hosts[name] for name in names], BOOT, limit=10)
+        except AssertionError:
+            return False
+        return not found.items() & (but or {}).items()
+
+    def reboot(self, *names: str) -> float:
+        """Hosts in order, at the same time; seconds until all answer again."""
+        before = lab.everywhere([self.hosts[name] for name in names], BOOT)
+        for name in names:
+            self.hosts[name].run("systemctl reboot --no-block")
+        return within(180, lambda: [] if self.booted(*names, but=before) else "no ssh")
 
 
 def within(seconds: float, look: Callable[[], Any], pause: float = 1.0) -> float:

@@ -65,7 +65,7 @@ INFO = {
 
 def main() -> None:
     url = urlsplit(sys.argv[1])
-    names = sys.argv[2:] or REQUESTS
+    names = sys.argv[2:] or list(REQUESTS)
     print(json.dumps({name: seen(url.hostname or "", url.port or 80, name) for name in names}))
 
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from real.cluster import R1, r1_on_cpu, within
 
@@ -58,15 +60,31 @@ def test_it_answers_as_one_server_does(cluster, expected):
 
 def test_the_cache_went_through_memfabric(cluster):
     for host, role in (("h1", "Prefill"), ("h2", "Decode")):
-        log = cluster[host].run(f"journalctl --no-pager --output=cat --unit=sglang-{role.lower()}")
+        log = cluster.log(host, f"sglang-{role.lower()}")
         assert f"memfabric over TCP: {role} {cluster[host].data}:" in log
         assert f"has joined tcp://{cluster['h1'].data}:24670" in log
+        # Prefill writes, decode is written to.
+        taken = [int(number) for number in re.findall(r"memfabric over TCP: (\d+) bytes were written here", log)]
+        assert sum(taken) > 0 if role == "Decode" else not taken, role
 
 
 def test_a_second_deployment_changes_nothing(cluster):
     before = cluster.runs()
     assert cluster.deploy().count("changed") == 0
     assert cluster.runs() == before
+
+
+def test_a_reboot_of_both_hosts(cluster, expected, measured):
+    """In order, while prefill's drain hangs: the hosts wait no longer than for a stop, and decode for the store."""
+    cluster.hang_drain("prefill")
+    before = cluster.runs()
+    seconds = cluster.reboot("h1", "h2")
+    measured(f"both hosts rebooted while a drain hangs, with a limit of 15 s: ssh again after {seconds} s")
+    served = within(300, lambda: cluster.ask(limit=60, prompts=["Hello"]).get("failure"), 2)
+    measured(f"and served {served} s later")
+    assert not before.items() & cluster.runs().items()
+    assert cluster.answers() == expected
+    assert cluster.deploy().count("changed") == 0
 
 
 def test_the_holder_of_the_store_is_killed(cluster, expected, measured):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from ansible_collections.ascend.sglang.plugins.module_utils import engine_log
 from on_hosts import hosts
-from real.cluster import MIXED, R1, REAL, Cluster
+from real.cluster import MIXED, MIXED_2, R1, REAL, Cluster
 
 COMPARE = (REAL / "compare.py").read_text()
 NUMBERS = {"h1": 67, "h2": 68}
@@ -57,13 +58,24 @@ def pd(cluster, stand_in):
     return cluster, stand_in
 
 
-def shapes(one: Cluster, host: str, url: str) -> dict[str, object]:
+@pytest.fixture(scope="module")
+def ranks(cluster, stand_in):
+    """Both, as one server of two ranks."""
+    cluster.deploy(MIXED_2)
+    stand_in.deploy(on_stand_in(MIXED_2))
+    return cluster, stand_in
+
+
+def shapes(one: Cluster, host: str, url: str, *names: str) -> dict[str, dict]:
     one[host].run("cat >/run/compare.py", COMPARE)
-    return json.loads(one[host].run(f"python3 /run/compare.py {url}", limit=300))
+    words = " ".join(shlex.quote(name) for name in names)
+    return json.loads(one[host].run(f"python3 /run/compare.py {url} {words}", limit=300))
 
 
-def alike(real: dict[str, object], other: dict[str, object]) -> None:
-    """AssertionError that shows each request whose answers differ."""
+def alike(real: dict[str, dict], other: dict[str, dict]) -> None:
+    """AssertionError that shows each request whose answers differ, or that had none."""
+    unanswered = {name: one[name] for one in (real, other) for name in one if "error" in one[name]}
+    assert not unanswered
     differ = {name: (real[name], other[name]) for name in real if real[name] != other[name]}
     text = "\n".join(f"{name}\n  real     {a}\n  stand-in {b}" for name, (a, b) in differ.items())
     assert not differ, f"{len(differ)} of {len(real)} answers differ:\n{text}"
@@ -72,6 +84,28 @@ def alike(real: dict[str, object], other: dict[str, object]) -> None:
 def test_the_answers_of_one_server(mixed):
     url = mixed[0].plan["entrances"][0]["url"]
     alike(*(shapes(one, "h1", url.replace(mixed[0]["h1"].data, one["h1"].data)) for one in mixed))
+
+
+def health(one: Cluster, host: str, order: str, until: str) -> list[str]:
+    """What /health says from an order to systemd on, each change once, up to `until`; 000 is a refused connection."""
+    (url,) = [each["url"] for each in one.services if each["host"] == host and each["role"] == "mixed"]
+    look = f"curl --noproxy '*' -s -m 5 -o /dev/null -w '%{{http_code}} ' {url}/health || true"
+    loop = f"systemctl --no-block {order}; for n in $(seq 300); do said=$({look}); echo $said; sleep 0.1"
+    said = one[host].run(f"{loop}; test $said != {until} || break; done", limit=200).split()
+    return [each for number, each in enumerate(said) if number == 0 or each != said[number - 1]]
+
+
+def test_health_while_it_starts_and_while_it_drains(mixed):
+    """Refused while it loads, 503 while it warms up, and, once an unfinished request holds it, 503 to the end."""
+    for one in mixed:
+        one["h1"].run("systemctl stop sglang-mixed", limit=90)
+        assert health(one, "h1", "start sglang-mixed", "200") in (["000", "503", "200"], ["000", "200"])
+        one.hang_drain("mixed")
+        # SIGTERM is seen after the request that is being answered.
+        told = health(one, "h1", "stop sglang-mixed", "000")
+        assert [each for each in told if each != "200"] == ["503", "000"]
+        one["h1"].run("systemctl start sglang-mixed")
+        one.status_when_ready()
 
 
 def phases(one: Cluster, host: str, unit: str) -> list[str]:
@@ -129,6 +163,13 @@ def test_a_start_that_fails(mixed, edit, status, cause):
     assert f"ExecMainStatus={status} " in real[0]
     assert real[1].startswith(cause)
     assert real[1]
+
+
+RANK_1 = ("GET /", "GET /health", "GET /model_info", "GET /v1/models", "GET /server_info", "GET /nope")
+
+
+def test_the_answers_of_a_rank_above_0(ranks):
+    alike(*(shapes(one, "h2", f"http://{one['h2'].data}:8000", *RANK_1) for one in ranks))
 
 
 @pytest.mark.parametrize("role", ["prefill", "decode", "router"])

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-from on_hosts import hosts
 from real.cluster import MIXED_2, within
 
 UNIT = "sglang-mixed"
@@ -73,16 +72,8 @@ def test_a_rank_that_is_missing(cluster, expected, measured):
 def test_a_power_cut_of_both(cluster, expected, measured):
     cluster.power("kill", "h1", "h2")
     cluster.power("boot", "h1", "h2")
-    within(60, lambda: [] if booted(cluster) else "no ssh")
+    within(60, lambda: [] if cluster.booted("h1", "h2") else "no ssh")
     seconds = within(240, serving(cluster, expected), pause=2)
     measured(f"both hosts booted: serving {seconds} s after ssh")
     assert cluster.answers() == expected
     assert cluster.deploy().count("changed") == 0
-
-
-def booted(cluster):
-    try:
-        hosts.everywhere([cluster["h1"], cluster["h2"]], "true", limit=10)
-    except AssertionError:
-        return False
-    return True

@@ -258,8 +258,10 @@ def wait(wanted: list[str], limit: float = 60) -> None:
     for host in map(load, wanted):
         end = time.monotonic() + limit
         while True:
+            # With a job that never ends it would wait for ever.
+            state = f"timeout {limit:.0f} systemctl is-system-running --wait; systemctl --failed --plain --no-legend"
             done = subprocess.run(
-                [*ssh_command(host), "systemctl is-system-running --wait; systemctl --failed --plain --no-legend"],
+                [*ssh_command(host), state],
                 capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
             )  # fmt: skip
             if done.stdout.startswith("running"):

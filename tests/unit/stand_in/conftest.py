@@ -34,6 +34,7 @@ QUICK = {
     "port_taken_seconds": "0.1",
     "warmup_retry_seconds": "0.5",
     "drain_poll_seconds": "0.15",
+    "drain_repeat_seconds": "0.15",
     "kv_timeout_seconds": "2",
     "handshake_timeout_seconds": "1.2",
     "zbal_timeout_seconds": "0.5",

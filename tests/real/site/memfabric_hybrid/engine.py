@@ -59,8 +59,8 @@ class TransferEngine:
 
     def _take(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
-            while memory.take(connection, self._registered):
-                pass
+            while (taken := memory.take(connection, self._registered)) is not None:
+                print(f"memfabric over TCP: {taken} bytes were written here", file=sys.stderr, flush=True)
 
     def register_memory(self, address: int, length: int) -> int:
         """Let others write there."""

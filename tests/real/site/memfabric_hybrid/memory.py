@@ -59,11 +59,14 @@ def send(connection: socket.socket, sources: Sequence[int], targets: Sequence[in
     return receive(connection, 1) == DONE
 
 
-def take(connection: socket.socket, registered: Registered) -> bool:
-    """Take one message; False where the other side has gone. What may not be written is read, and thrown away."""
+def take(connection: socket.socket, registered: Registered) -> int | None:
+    """Take one message; how many bytes were written, None where the other side has gone.
+
+    What may not be written is read, and thrown away.
+    """
     head = receive(connection, _COUNT.size)
     if not head:
-        return False
+        return None
     (count,) = _COUNT.unpack(head)
     if count > MOST_PIECES:
         raise ConnectionError(f"{count} pieces in a message")
@@ -72,7 +75,7 @@ def take(connection: socket.socket, registered: Registered) -> bool:
     for address, length in pieces:
         _fill(connection, view(address, length)) if allowed else _skip(connection, length)
     connection.sendall(DONE if allowed else REFUSED)
-    return True
+    return sum(length for _address, length in pieces) if allowed else 0
 
 
 def receive(connection: socket.socket, length: int) -> bytes:

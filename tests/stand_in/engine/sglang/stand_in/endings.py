@@ -94,15 +94,18 @@ class Endings:
             wire.thread(self._drain, "drain")
 
     def _drain(self):
+        # The engine looks every five seconds, whatever comes: when SIGTERM does, a part of them has gone by.
+        pause = self.knobs.seconds("drain_poll_seconds")
         while True:
-            time.sleep(self.knobs.seconds("drain_poll_seconds"))
+            time.sleep(pause)
             remaining = self.engine.remaining()
-            if not remaining:
-                break
             log.line(
                 f"Gracefully exiting... Remaining number of requests {len(remaining)}. "
                 f"Remaining requests remaining_rids={remaining}."
             )
+            if not remaining:
+                break
+            pause = self.knobs.seconds("drain_repeat_seconds")
         self.group.say_goodbye()
         status = self.knobs.get("exit_code_on_term")
         if status is None:

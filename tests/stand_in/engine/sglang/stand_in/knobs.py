@@ -34,8 +34,11 @@ DEFAULTS = {
     "peer_death_seconds": 5.5,
     "crash_seconds": 79.0,
     "port_taken_seconds": 1.0,
+    # The real one's is 3 where its web server's end comes first.
+    "port_taken_status": 137,
     "warmup_retry_seconds": 120.0,
     "drain_poll_seconds": 3.0,
+    "drain_repeat_seconds": 5.0,
     # None: the engine's own environment variable decides, then 300 s.
     "kv_timeout_seconds": None,
     "handshake_timeout_seconds": 15.0,

@@ -258,6 +258,9 @@ class Server:
         log.line("The server is fired up and ready to roll!")
         log.uvicorn("Application shutdown complete.")
         time.sleep(self.knobs.seconds("port_taken_seconds"))
+        status = int(self.knobs.get("port_taken_status"))
+        if status != 137:
+            self.endings.kill(status=status)
         log.line(texts.DETOKENIZER_GONE.format(pid=os.getpid() + 2))
         self.endings.of_child(None)
 
