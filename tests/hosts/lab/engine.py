@@ -8,11 +8,13 @@ The engine runs on a CPU. What that needs of us (`tests/real/site`) is copied wh
 
 from __future__ import annotations
 
+import os
 import pathlib
 import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from lab import image
 from lab.router import python_with_pip
@@ -69,8 +71,9 @@ def _fill(site: pathlib.Path) -> None:
     platforms = [f"--platform={tag}_{platform.machine()}" for tag in PLATFORMS]
     for_hosts = ["--only-binary=:all:", f"--python-version={PYTHON}", "--implementation=cp", *platforms, "--no-compile"]
     pip = [python_with_pip(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *for_hosts]
-    # Pinned whole: SGLang itself asks for all that a GPU needs.
-    run(*pip, "--no-deps", f"--target={site}", "-r", REQUIREMENTS)
+    # Pinned whole: SGLang itself asks for all that a GPU needs. pip unpacks all of it first, and /tmp may be memory.
+    with tempfile.TemporaryDirectory(dir=CACHE) as unpacked:
+        run(*pip, "--no-deps", f"--target={site}", "-r", REQUIREMENTS, env={**os.environ, "TMPDIR": unpacked})
     if list(site.glob("torch/lib/libtorch_cuda*")):
         raise LabError(
             "pip found torch's build for CUDA, which cannot be loaded here. Let pip find the CPU build of the version "
