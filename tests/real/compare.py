@@ -108,7 +108,9 @@ def shape(value: object, name: str = "") -> object:
     if isinstance(value, dict):
         return {key: shape(inner, key) for key, inner in sorted(value.items())}
     if isinstance(value, list):
-        return [shape(value[0])] if value else []
+        # Each kind once: how many there are and in which order depends on the model, and on the router's own order.
+        kinds = {json.dumps(each, sort_keys=True): each for each in map(shape, value)}
+        return [kinds[text] for text in sorted(kinds)]
     if isinstance(value, str):
         return words(value) if name in ("message", "error", "detail", "type", "object", "finish_reason") else "text"
     return value if isinstance(value, bool) or value is None else "number"

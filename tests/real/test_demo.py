@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import subprocess
 
 import pytest
@@ -31,9 +31,9 @@ def demo():
 
 def test_it_comes_to_an_answer(demo):
     assert demo.returncode == 0, demo.stdout + demo.stderr
-    (answer,) = re.findall(r'"content": "(.*)"', demo.stdout)
-    assert answer
-    assert re.search(r'"completion_tokens": 16\b', demo.stdout)
+    answer, _end = json.JSONDecoder().raw_decode(demo.stdout[demo.stdout.index("\n{") + 1 :])
+    assert answer["choices"][0]["message"]["content"]
+    assert answer["usage"]["completion_tokens"] == 16
 
 
 def test_a_second_deployment_changes_nothing(demo):
