@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ansible_collections.ascend.sglang.plugins.module_utils import source_guard, unit_file
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out, source_guard, unit_file
 
 _SAID = re.compile(r"^launch\.sh: (.*)$", re.MULTILINE)
 
@@ -23,12 +23,6 @@ _LIBRARIES = {
     source_guard.TOOLKIT_VARIABLE: ("lib64/libascendcl.so", "lib64/libhccl.so"),
     source_guard.ATB_VARIABLE: ("lib/libatb.so",),
 }
-
-# Variables that must not come from a host's defaults; units and launch.sh keep them out.
-KEPT_OUT = (
-    *("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"),
-    *("ASCEND_LAUNCH_BLOCKING", "RANK_TABLE_FILE", "HOST_IP"),
-)
 
 
 class Case(NamedTuple):
@@ -155,7 +149,7 @@ def defaults_that_are_kept_out(files: Iterable[tuple[str, str]]) -> list[str]:
 
     :param files: (path, text) of files that hold assignments.
     """
-    assignment = re.compile(rf"(?:^|[\s\"'=])({'|'.join(KEPT_OUT)})=", re.MULTILINE)
+    assignment = re.compile(rf"(?:^|[\s\"'=])({'|'.join(kept_out.OF_HOSTS)})=", re.MULTILINE)
     found: list[str] = []
     for path, text in files:
         lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("#", ";")))

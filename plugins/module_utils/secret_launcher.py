@@ -7,19 +7,17 @@
 
 An argument @secret:NAME becomes the value of NAME from secrets.env, inside this process only: what the kernel shows
 as its command line (ps, /proc/PID/cmdline) keeps the name. What this process prints has <redacted> in its place, as
-SGLang logs all of its arguments when it starts, --api-key with them. This file is a program of its own on the hosts,
-installed beside launch.sh as launcher.py, and imports nothing of the collection.
+SGLang's main process logs all arguments when it starts, --api-key with them. This file is a program of its own on the
+hosts, installed beside launch.sh as launcher.py, and imports nothing of the collection.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import runpy
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
 
 PREFIX = "@secret:"
@@ -78,31 +76,23 @@ def redacted(text: str, spelled: Sequence[tuple[str, str]]) -> str:
     return text
 
 
-class Redacting(io.TextIOWrapper):
-    """Takes the place of a stream of text, and writes no secret to it. What goes to the file descriptor itself, as
-    other processes and libraries in C do it, does not come by here."""
-
-    def __init__(self, stream: TextIO, spelled: Sequence[tuple[str, str]]) -> None:
-        told = {name: getattr(stream, name) for name in ("encoding", "errors", "line_buffering", "write_through")}
-        # One wrapper at a time owns the buffer: the one that goes would close it.
-        super().__init__(stream.detach(), newline="\n", **told)  # type: ignore[attr-defined]
-        self._spelled = spelled
-
-    def write(self, text: str) -> int:
-        super().write(redacted(text, self._spelled))
-        return len(text)
-
-
 def redact_output(secrets: Iterable[str]) -> None:
-    """From now on standard output and standard error have no secret in them."""
+    """From now on standard output and standard error have no secret in them, by whomever they are held already.
+
+    What goes to the file descriptor itself, as other processes and libraries in C do it, does not come by here.
+    """
     spelled = spellings(secrets)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        # There is none where the process was started without.
-        if stream is not None and spelled:
-            taken = Redacting(stream, spelled)
-            setattr(sys, name, taken)
-            setattr(sys, f"__{name}__", taken)
+
+    def redacting(write: Callable[[str], int]) -> Callable[[str], int]:
+        def replace(text: str) -> int:
+            write(redacted(text, spelled))
+            return len(text)
+
+        return replace
+
+    # There is none where the process was started without.
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        vars(stream)["write"] = redacting(stream.write)
 
 
 def refuse(why: str, status: int) -> None:

@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out
 from ansible_collections.ascend.sglang.plugins.module_utils.layout import ENVIRONMENT_MARK, UNIT_SECTION, Layout
 from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import PlanService
 
@@ -19,14 +20,6 @@ NPU_GROUP = "HwHiAiUser"
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/Ascend/driver/tools"
 """PATH of a service: systemd's default, and hccn_tool's directory."""
-
-_KEPT_OUT = (
-    *("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"),
-    *("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY"),
-    *("RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP", "ASCEND_RT_VISIBLE_DEVICES", "ASCEND_LAUNCH_BLOCKING"),
-)
-"""Variables that the host's or systemd's defaults may hold and that would redirect or slow down a service, or give it
-other NPUs."""
 
 SEALED = (
     "PrivateDevices=yes",
@@ -266,7 +259,7 @@ def _environment(service: PlanService, layout: Layout) -> list[str]:
     if needs_npu(service):
         values["ASCEND_PROCESS_LOG_PATH"] = layout.logs(service.unit)
     lines = ["Environment=" + _quoted(f"{name}={value}") for name, value in values.items()]
-    return [*lines, "UnsetEnvironment=" + " ".join(_KEPT_OUT)]
+    return [*lines, "UnsetEnvironment=" + " ".join(kept_out.OF_UNITS)]
 
 
 def _quoted(assignment: str) -> str:

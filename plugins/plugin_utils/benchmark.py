@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out
 from ansible_collections.ascend.sglang.plugins.plugin_utils import addresses
 from ansible_collections.ascend.sglang.plugins.plugin_utils.cluster_settings import ClusterSettings
 from ansible_collections.ascend.sglang.plugins.plugin_utils.command import argv, filled, page_side, planned_side
@@ -19,7 +20,7 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.grammar impor
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, error, nearest
 from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import Context
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import Benchmark
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT, override_args, without_kept_out
+from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import override_args, without_kept_out
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import SECRET_API_KEY, Service, Word
 
 # Flags that the compiler or the run itself sets, and what to do instead.
@@ -99,11 +100,11 @@ def build(
     if "tokenizer" not in args and "model" not in args and _renamed(services):
         args["tokenizer"] = paths["model_path"]
         reasons.note_flag("tokenizer", "benchmark-tokenizer")
-    unset = tuple(dict.fromkeys((*benchmark.unset, *KEPT_OUT)))
+    unset = tuple(dict.fromkeys((*benchmark.unset, *kept_out.PROXIES)))
     for name in unset[len(benchmark.unset) :]:
         reasons.note("unset", name, "environment-kept-out")
     page_env = filled(benchmark.env, fill, {}, 0)
-    env: dict[str, Any] = without_kept_out(page_env, KEPT_OUT, reasons)
+    env: dict[str, Any] = without_kept_out(page_env, kept_out.PROXIES, reasons)
     if api_key:
         # bench_serving sends this variable as the bearer token.
         env["OPENAI_API_KEY"] = dict(SECRET_API_KEY)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out
 from ansible_collections.ascend.sglang.plugins.plugin_utils.deviations import Reasons
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.check import check
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.environment import check_env
@@ -26,11 +27,6 @@ from ansible_collections.ascend.sglang.plugins.plugin_utils.placeholders import 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.profile import RoleProfile
 from ansible_collections.ascend.sglang.plugins.plugin_utils.settings import BY_NAME
 from ansible_collections.ascend.sglang.plugins.plugin_utils.values import Plain, describe
-
-# Variables that redirect a service's traffic when they are set somewhere on the host; none of them reaches a service.
-# The last of an engine's takes NPUs from it, and renumbers the others: --base-gpu-id would be counted in them.
-KEPT_OUT = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
-KEPT_OUT_OF_ENGINES = (*KEPT_OUT, "RANK_TABLE_FILE", "HOST_IP", "HCCL_IF_IP", "ASCEND_RT_VISIBLE_DEVICES")
 
 T = TypeVar("T")
 
@@ -130,15 +126,15 @@ def launch(
     findings += found
     env, found = _override_env(translation.env, user_env, profile.role, reasons)
     findings += found
-    kept_out = KEPT_OUT if profile.role == "router" else KEPT_OUT_OF_ENGINES
-    env = without_kept_out(env, kept_out, reasons)
+    kept = kept_out.PROXIES if profile.role == "router" else kept_out.OF_ENGINES
+    env = without_kept_out(env, kept, reasons)
     unset = []
     for name in profile.unset:
         if name in env and name in user_env:
             reasons.note("unset", name, "override")
         else:
             unset.append(name)
-    for name in kept_out:
+    for name in kept:
         if name not in unset:
             unset.append(name)
             reasons.note("unset", name, "environment-kept-out")
@@ -148,16 +144,16 @@ def launch(
     ), findings
 
 
-def without_kept_out(env: Mapping[str, T], kept_out: Collection[str], reasons: Reasons) -> dict[str, T]:
+def without_kept_out(env: Mapping[str, T], kept: Collection[str], reasons: Reasons) -> dict[str, T]:
     """The environment but for variables that reach no service; a page that exports one differs from the plan in it.
 
     What they are for is derived: SGLANG_HOST_IP and HCCL_SOCKET_IFNAME stand for HOST_IP and HCCL_IF_IP, and
     --base-gpu-id for ASCEND_RT_VISIBLE_DEVICES.
     """
     for name in env:
-        if name in kept_out:
+        if name in kept:
             reasons.note("env", name, "environment-kept-out")
-    return {name: value for name, value in env.items() if name not in kept_out}
+    return {name: value for name, value in env.items() if name not in kept}
 
 
 def _findings(problems: Iterable[Problem]) -> list[Finding]:
@@ -297,7 +293,7 @@ def _override_env(
             findings.append(error("variable-name", where, f"{name!r} is no name of a variable", "Correct the name"))
         elif name in _DERIVED_VARIABLES:
             findings.append(error("derived", where, "the compiler derives this variable", _DERIVED_VARIABLES[name]))
-        elif name in KEPT_OUT_OF_ENGINES and value is not None:
+        elif name in kept_out.OF_ENGINES and value is not None:
             what = "this variable is kept out of every service"
             findings.append(error("kept-out", where, what, "Leave it out: it would redirect the service's traffic"))
         elif name in _PORTS and value is not None and not (str(value).isdecimal() and int(str(value)) > 0):

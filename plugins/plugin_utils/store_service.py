@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out
 from ansible_collections.ascend.sglang.plugins.plugin_utils.allocation import Piece, PortClaim, ServicePorts
 from ansible_collections.ascend.sglang.plugins.plugin_utils.inventory import Host
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT_OF_ENGINES
 from ansible_collections.ascend.sglang.plugins.plugin_utils.seats import STORE_URL
 from ansible_collections.ascend.sglang.plugins.plugin_utils.service import Service
 
@@ -35,7 +35,7 @@ def build(host: Host, ports: ServicePorts, *, python: str, source: tuple[str, ..
         module=MODULE,
         argv=(python, "-m", MODULE),
         env={STORE_URL: url},
-        unset=KEPT_OUT_OF_ENGINES,
+        unset=kept_out.OF_ENGINES,
         source=source,
         url=url,
         ports=ports.ports,

@@ -10,7 +10,7 @@ import os
 import time
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.module_utils import cann_proof, unit_file
+from ansible_collections.ascend.sglang.plugins.module_utils import cann_proof, kept_out, unit_file
 
 ONE = "/a/cann/set_env.sh"
 
@@ -144,5 +144,7 @@ def test_defaults_that_would_reach_a_service_if_they_could():
     ]
 
 
-def test_what_is_said_to_be_kept_out_is_kept_out_by_units():
-    assert set(cann_proof.KEPT_OUT) <= set(unit_file._KEPT_OUT)
+@pytest.mark.parametrize("name", kept_out.OF_HOSTS)
+def test_each_that_is_kept_out_is_looked_for(name):
+    found = cann_proof.defaults_that_are_kept_out([("/etc/environment", f"{name}=x\n")])
+    assert found == [f"{name} (/etc/environment)"]

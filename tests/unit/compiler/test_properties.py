@@ -20,13 +20,12 @@ from functools import cache
 from typing import Any
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.module_utils import launch_script
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out, launch_script
 from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import parse
 from ansible_collections.ascend.sglang.plugins.plugin_utils.engine.arguments import words
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import CompileError
 from ansible_collections.ascend.sglang.plugins.plugin_utils.plan import Plan
 from ansible_collections.ascend.sglang.plugins.plugin_utils.reasons import REASONS
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT_OF_ENGINES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -266,7 +265,7 @@ def test_no_variable_that_a_launch_script_unsets_is_exported_afterwards(drawn):
 
 
 @pytest.mark.parametrize("name", sorted(PROFILES.files))
-@pytest.mark.parametrize("variable", sorted(KEPT_OUT_OF_ENGINES))
+@pytest.mark.parametrize("variable", sorted(kept_out.OF_ENGINES))
 def test_what_a_profile_exports_in_vain_is_in_no_launch_script(name, variable):
     documented = profile(name)
     bodies = {role: replace(body, env={**body.env, variable: "x"}) for role, body in documented.roles.items()}

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.module_utils import launch_script, plan_service
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out, launch_script, plan_service
 from ansible_collections.ascend.sglang.plugins.plugin_utils.host_facts import HostFacts, Interface
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT_OF_ENGINES
 
 from .cluster import (
     compiled,
@@ -397,7 +396,7 @@ def test_variables_that_would_redirect_a_service_are_unset_everywhere():
     plan = planned(R1)
     for one in plan.services:
         assert {"http_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"} <= set(one.unset)
-        assert (set(KEPT_OUT_OF_ENGINES) <= set(one.unset)) == bool(one.npus)
+        assert (set(kept_out.OF_ENGINES) <= set(one.unset)) == bool(one.npus)
         assert len(one.unset) == len(set(one.unset))
 
 

@@ -122,6 +122,23 @@ def test_what_the_process_prints_has_no_secret_in_it(unit_directory, monkeypatch
     assert not [one for one, _instead in secret_launcher.spellings([key]) if one in said]
 
 
+EARLY = """
+import logging, runpy, sys
+logging.basicConfig(level=logging.INFO)
+held = sys.stdout
+runpy.run_path(sys.argv[1])["redact_output"](["a-key-of-its-own"])
+logging.info("a-key-of-its-own")
+print("a-key-of-its-own", file=held)
+"""
+
+
+def test_who_has_the_streams_already_writes_no_secret_either():
+    """As a vendor's .pth file does it, before the launcher begins."""
+    words = [sys.executable, "-c", EARLY, secret_launcher.__file__]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("<redacted>\n", "INFO:root:<redacted>\n")
+
+
 def test_a_process_without_standard_streams_starts_all_the_same(unit_directory):
     (unit_directory / "secrets.env").write_text(secrets_file.render({"api_key": "a-key"}, "k"))
     (unit_directory.parent / "work" / "quiet.py").write_text("import sys; sys.exit(5 if sys.argv[1] == 'a-key' else 1)")

@@ -8,10 +8,9 @@ from __future__ import annotations
 import configparser
 
 import pytest
-from ansible_collections.ascend.sglang.plugins.module_utils import unit_file
+from ansible_collections.ascend.sglang.plugins.module_utils import kept_out, unit_file
 from ansible_collections.ascend.sglang.plugins.module_utils.plan_service import parse
 from ansible_collections.ascend.sglang.plugins.module_utils.unit_file import UnitOptions, render
-from ansible_collections.ascend.sglang.plugins.plugin_utils.role_launch import KEPT_OUT_OF_ENGINES
 
 
 def service_section(text: str) -> list[str]:
@@ -45,8 +44,8 @@ def test_what_an_engine_needs(decode, line):
 def test_proxies_and_redirections_are_kept_out(decode):
     text = render(parse(decode), UnitOptions(), "launch").text
     (line,) = [line for line in text.splitlines() if line.startswith("UnsetEnvironment=")]
-    kept_out = line.partition("=")[2].split()
-    assert {"http_proxy", "HTTPS_PROXY", "no_proxy", "ASCEND_LAUNCH_BLOCKING", *KEPT_OUT_OF_ENGINES} <= {*kept_out}
+    names = line.partition("=")[2].split()
+    assert {"http_proxy", "HTTPS_PROXY", "no_proxy", *kept_out.OF_HOSTS} <= {*names}
 
 
 def test_it_is_a_unit_file_that_says_whose_it_is(decode):
