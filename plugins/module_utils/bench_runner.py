@@ -19,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -27,6 +28,7 @@ JOB, STATUS, LEASE, OUTPUT, RESULT, SECRETS = (
 )
 # Where the benchmark writes; it becomes RESULT.
 WRITTEN = "written.jsonl"
+REDACTED = "<redacted>"
 _POLL_SECONDS = 0.25
 _STOP_SECONDS = 5.0
 
@@ -34,6 +36,7 @@ _STOP_SECONDS = 5.0
 _TOLD = {
     "exit": "The benchmark ended by itself",
     "start": "The benchmark cannot be started",
+    "store": "The result of the benchmark cannot be stored",
     "deadline": "The benchmark was ended: it took longer than it may",
     "unattended": "The benchmark was ended: its playbook is gone",
     "stopped": "The benchmark was ended from outside, as an interrupted playbook does it",
@@ -58,13 +61,13 @@ class Job:
         self.deadline: float = told["deadline"]
         self.lease: float = told["lease"]
         self._secrets: dict[str, str] = {}
-        self._spellings: list[tuple[bytes, bytes]] = []
+        self._spellings: list[tuple[str, str]] = []
         if os.path.exists(self.path(SECRETS)):
             with open(self.path(SECRETS), encoding="utf-8") as stream:
                 secrets = json.load(stream)
             os.unlink(self.path(SECRETS))
             self._secrets = secrets["values"]
-            self._spellings = [(one.encode(), instead.encode()) for one, instead in secrets["spellings"]]
+            self._spellings = [(one, instead) for one, instead in secrets["spellings"]]
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -80,28 +83,50 @@ class Job:
         return {**kept, "PYTHONUNBUFFERED": "1"}
 
     def redact(self) -> None:
-        """Take the secrets out of what was printed and written, and only then call the latter a result."""
-        for name, final in ((OUTPUT, OUTPUT), (WRITTEN, RESULT)):
-            try:
-                with open(self.path(name), "rb") as stream:
-                    content = stream.read()
-            except FileNotFoundError:
-                continue
-            without = content
+        """Take the secrets out of what was printed and written, and only then call the latter a result.
+
+        Raises OSError or MemoryError where that cannot be done; then there is neither.
+        """
+        for name, final, without in ((OUTPUT, OUTPUT, self._text), (WRITTEN, RESULT, self._json)):
+            path = self.path(name)
+            if self._spellings and os.path.exists(path):
+                try:
+                    with open(path, "rb") as stream, open(path + ".new", "wb") as new:
+                        new.writelines(map(without, stream))
+                    os.replace(path + ".new", path)
+                except (OSError, MemoryError):
+                    for leftover in (path, path + ".new"):
+                        if os.path.exists(leftover):
+                            os.unlink(leftover)
+                    raise
+            if os.path.exists(path):
+                os.replace(path, self.path(final))
+
+    def _text(self, line: bytes) -> bytes:
+        for one, instead in self._spellings:
+            line = line.replace(one.encode(), instead.encode())
+        return line
+
+    def _json(self, line: bytes) -> bytes:
+        """A line of JSON without secrets in its texts: its figures may have the digits of a key."""
+        try:
+            told = json.loads(line)
+        except ValueError:
+            return self._text(line)
+        return json.dumps(self._value(told)).encode() + b"\n"
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: self._value(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self._value(inner) for inner in value]
+        if isinstance(value, str):
+            # A short one is spelled with its quotes, and a value has none.
+            if value in self._secrets.values():
+                return REDACTED
             for one, instead in self._spellings:
-                without = without.replace(one, instead)
-            if without != content:
-                with open(self.path(name), "wb") as stream:
-                    stream.write(without)
-            os.replace(self.path(name), self.path(final))
-
-
-class StopAskedError(Exception):
-    """SIGTERM came."""
-
-
-def _stop(_number: int, _frame: object) -> None:
-    raise StopAskedError
+                value = value.replace(one, instead)
+        return value
 
 
 def _unattended(job: Job) -> float:
@@ -112,18 +137,16 @@ def _unattended(job: Job) -> float:
         return 0.0
 
 
-def wait(child: subprocess.Popen[bytes], job: Job) -> str:
+def wait(child: subprocess.Popen[bytes], job: Job, stop: threading.Event) -> str:
     """Wait for the end; why it came: exit, deadline, unattended or stopped."""
     began = time.monotonic()
-    try:
-        while child.poll() is None:
-            if time.monotonic() - began > job.deadline:
-                return "deadline"
-            if _unattended(job) > job.lease:
-                return "unattended"
-            time.sleep(_POLL_SECONDS)
-    except StopAskedError:
-        return "stopped"
+    while child.poll() is None:
+        if time.monotonic() - began > job.deadline:
+            return "deadline"
+        if _unattended(job) > job.lease:
+            return "unattended"
+        if stop.wait(_POLL_SECONDS):
+            return "stopped"
     return "exit"
 
 
@@ -138,8 +161,8 @@ def end(child: subprocess.Popen[bytes]) -> None:
             child.wait()
 
 
-def run(job: Job) -> dict[str, Any]:
-    """Run the benchmark; how it ended, as status.json has it."""
+def run(job: Job, stop: threading.Event) -> dict[str, Any]:
+    """Run the benchmark until it ends or `stop` is set; how it ended, as status.json has it."""
     began, wall = time.monotonic(), time.time()
     try:
         with open(job.path(OUTPUT), "wb") as output:
@@ -154,23 +177,23 @@ def run(job: Job) -> dict[str, Any]:
     except (OSError, ValueError, KeyError) as error:
         why = f"cannot be started: {error}"
         return {"reason": "start", "status": 127, "began": wall, "seconds": 0.0, "problem": why}
-    reason = wait(child, job)
-    # What comes now must not interrupt the end.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    reason, problem = wait(child, job, stop), ""
     end(child)
-    job.redact()
+    try:
+        job.redact()
+    except (OSError, MemoryError) as error:
+        reason, problem = "store", f"cannot store its result: {str(error) or type(error).__name__}"
     seconds = round(time.monotonic() - began, 3)
-    return {"reason": reason, "status": child.returncode, "began": wall, "seconds": seconds, "problem": ""}
+    return {"reason": reason, "status": child.returncode, "began": wall, "seconds": seconds, "problem": problem}
 
 
 def main() -> None:
     """Run the job of a directory."""
-    signal.signal(signal.SIGTERM, _stop)
+    # Only noted: whatever is being done comes to its end.
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
     job = Job(sys.argv[1])
-    try:
-        status = run(job)
-    except StopAskedError:
-        status = {"reason": "stopped", "status": 143, "began": time.time(), "seconds": 0.0, "problem": ""}
+    status = run(job, stop)
     # Into the journal of the unit.
     sys.stdout.write(_TOLD[status["reason"]] + "\n")
     sys.stdout.flush()

@@ -142,6 +142,14 @@ def look(ask: Run = run) -> dict[str, Any]:
     return {"phase": "ended" if ended else phase, "done": done, "total": total, "ended": ended}
 
 
+def _knows_a_secret() -> bool:
+    try:
+        with open(_path(bench_runner.JOB), encoding="utf-8") as stream:
+            return any(isinstance(value, dict) for value in json.load(stream)["env"].values())
+    except FileNotFoundError:
+        return False
+
+
 def _status() -> dict[str, Any] | None:
     try:
         with open(_path(bench_runner.STATUS), encoding="utf-8") as stream:
@@ -162,7 +170,10 @@ def _output() -> tuple[str, str]:
 
 
 def log() -> list[str]:
-    """The last lines that it printed, without what a bar of progress has overwritten."""
+    """The last lines that it printed, without what a bar of progress has overwritten. None where it knows a secret and
+    has no status: the runner, which takes secrets out of them, has not come to its end."""
+    if _status() is None and _knows_a_secret():
+        return []
     lines = [line.rpartition("\r")[2].rstrip() for line in _output()[0].splitlines(keepends=False)]
     return [line for line in lines if line and not _BAR.search(line)][-_LOG_LINES:]
 

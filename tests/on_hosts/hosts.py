@@ -99,7 +99,7 @@ def booted(
     engine's, in the hosts' own file, which is read again when it changes; real: the real engine instead.
     """
     hosts = {name: LabHost(name, f"{lab}-{name}", number) for name, number in numbers.items()}
-    with _ended_in_order(), _alone(lab):
+    with _ended_in_order(), alone(lab):
         # What an earlier run left when it was killed.
         _labhosts("down", *(host.lab for host in hosts.values()))
         try:
@@ -119,7 +119,7 @@ def set_knobs(host: LabHost, knobs: Mapping[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _alone(lab: str) -> Iterator[None]:
+def alone(lab: str) -> Iterator[None]:
     """A second run of the same tests on this machine waits: it would take the first one's hosts for left over."""
     _labhosts("image")
     with (ROOT / "cache" / f".tests-{lab}").open("w") as handle:

@@ -113,9 +113,10 @@ class Cluster:
 
         def look() -> Any:
             told.update(self.status())
-            return [] if told["ready"] else told["problems"]
+            return not told["ready"] and [self.state(told, one["host"], one["role"]) for one in told["services"]]
 
         within(180, look)
+        assert told["ready"]
         return told
 
     def state(self, told: Mapping[str, Any], host: str, role: str) -> str:
@@ -141,7 +142,7 @@ class Cluster:
     def log(self, host: str, unit: str) -> str:
         """What the present run of a unit has said."""
         run = f"_SYSTEMD_INVOCATION_ID=$(systemctl show --value --property=InvocationID {unit})"
-        return self.hosts[host].run(f"journalctl --no-pager --output=cat {run}")
+        return self.hosts[host].run(f"journalctl --sync; journalctl --no-pager --output=cat {run}")
 
     # What it answers
 
@@ -189,10 +190,11 @@ class Cluster:
 
     def reboot(self, *names: str) -> float:
         """Hosts in order, at the same time; seconds until all answer again."""
-        before = lab.everywhere([self.hosts[name] for name in names], BOOT)
-        for name in names:
-            # A moment later: the connection over which it is said ends in order.
-            self.hosts[name].run("systemd-run --quiet --on-active=1 systemctl reboot")
+        hosts = [self.hosts[name] for name in names]
+        before = lab.everywhere(hosts, BOOT)
+        # A moment later, and not up to a minute: the connection over which it is said ends in order.
+        soon = "systemd-run --quiet --on-active=1 --timer-property=AccuracySec=100ms systemctl reboot"
+        lab.everywhere(hosts, soon)
         return within(180, lambda: [] if self.booted(*names, but=before) else "no ssh")
 
 

@@ -160,6 +160,36 @@ def test_a_power_cut_of_decode(one, expected, measured):
     assert one.deploy().count("changed") == 0
 
 
+KEY = "a-key-for-the-real-engine"
+ASK_WITH_KEY = "curl --noproxy '*' -s -m 10 -H @/dev/stdin"
+PRINTED = "tr -c '[:print:]' '\\n'"
+PLACES = "journalctl --sync; { journalctl --all --output=export; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ; }"
+
+
+@pytest.fixture
+def with_key(one):
+    """Clients must send it; afterwards they need not any more."""
+    one.deploy(sglang_api_key=KEY)
+    yield one
+    one.deploy()
+
+
+def test_a_key_is_in_no_journal(with_key):
+    """Each engine logs its arguments when it starts and tells them in /server_info, the key with them."""
+    entrance = with_key.plan["entrances"][0]["url"]
+    assert (
+        with_key["h1"].run(f"curl --noproxy '*' -s -m 10 -o /dev/null -w '%{{http_code}}' {entrance}/workers") == "401"
+    )
+    for host, unit in (("h1", PREFILL), ("h2", DECODE)):
+        (url,) = [each["url"] for each in with_key.services if each["unit"] == unit]
+        told = json.loads(with_key[host].run(f"{ASK_WITH_KEY} {url}/server_info", f"Authorization: Bearer {KEY}\n"))
+        assert told["api_key"] == KEY
+        assert "api_key='<redacted>'" in with_key.log(host, unit)
+        lines = with_key[host].run(f"{PLACES} 2>/dev/null | {PRINTED}")
+        assert len(lines) > 10000
+        assert KEY not in lines
+
+
 def test_two_prefills_answer_as_one_server_does(two, expected):
     before = {host: posts(two, host, PREFILL) for host in P2D1.groups["prefill"]}
     assert two.answers() == expected

@@ -65,7 +65,7 @@ def problem(ended: Mapping[str, Any], found: Mapping[str, Any], limit: float) ->
     reason, status = ended["reason"], ended["status"]
     shown = "\n".join(log[-_SHOWN_LINES:])
     tail = f"\nIts last lines:\n{shown}" if shown else ""
-    if reason == "start":
+    if reason in ("start", "store"):
         return f"{ended['problem']}."
     if reason == "deadline":
         return f"was ended after {limit:g} s without a result. Set sglang_benchmark_timeout for a longer one.{tail}"

@@ -80,25 +80,56 @@ def test_its_environment_is_the_jobs_and_the_secret_is_in_no_file(tmp_path, job)
     assert "wxyz" not in (tmp_path / bench_runner.JOB).read_text()
 
 
-@pytest.mark.parametrize("key", ["a key of its own", "q\"uo'te", "schlüssel\\n", "ab"])
-@pytest.mark.parametrize("end", ["", "; import time; time.sleep(60)"])
-def test_what_a_server_tells_of_its_key_is_in_no_result(tmp_path, job, key, end):
-    """bench_serving writes the server's arguments down; also of one that is ended nothing else becomes a result."""
-    code = f"""
-import json, os
-told = {{"server_info": {{"api_key": os.environ["KEY"], "tp_size": 16}}, "duration": float("inf")}}
-print("tokens", json.dumps(told), repr(told), flush=True)
-open({str(tmp_path / bench_runner.WRITTEN)!r}, "w").write(json.dumps(told) + "\\n"){end}
+# What bench_serving leaves: the server's arguments, figures, and what is no line of JSON; and then it may stay.
+LEAVES = """
+import json, os, sys, time
+key = os.environ["KEY"]
+told = {"server_info": {"api_key": key, "tp_size": 16}, "itls": [[0.1234567, 1234.0], []], "duration": float("inf"),
+        "generated_texts": [f"the key is {key!r}, is it?"]}
+print("tokens", json.dumps(key), repr(key), flush=True)
+with open(sys.argv[1] + ".part", "w") as stream:
+    stream.write(json.dumps(told) + chr(10) + "torn {" + json.dumps(key))
+os.replace(sys.argv[1] + ".part", sys.argv[1])
+time.sleep(float(sys.argv[2]))
 """
-    job(code, env={"KEY": {"secret": "api_key"}}, secrets={"api_key": key}, deadline=1.0 if end else 30.0).wait(20)
-    assert status(tmp_path)["reason"] == ("deadline" if end else "exit")
+
+
+@pytest.mark.parametrize("key", ["a key of its own", "q\"uo'te", "schlüssel\\n", "ab", "1234", "u00fc"])
+@pytest.mark.parametrize(("seconds", "reason"), [(0, "exit"), (60, "stopped")])
+def test_what_a_server_tells_of_its_key_is_in_no_result(tmp_path, job, key, seconds, reason):
+    """bench_serving writes the server's arguments down. Figures stay what they are, whatever digits a key has."""
+    written = tmp_path / bench_runner.WRITTEN
+    argv = [sys.executable, "-c", LEAVES, str(written), str(seconds)]
+    running = job("", argv=argv, env={"KEY": {"secret": "api_key"}}, secrets={"api_key": key})
+    while seconds and not written.exists():
+        time.sleep(0.05)
+    if seconds:
+        running.terminate()
+    running.wait(20)
+    assert status(tmp_path)["reason"] == reason
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [bench_runner.JOB, bench_runner.LEASE, bench_runner.OUTPUT, bench_runner.RESULT, bench_runner.STATUS]
+    )
+    first, second = (tmp_path / bench_runner.RESULT).read_text().splitlines()
+    assert json.loads(first) == {
+        "server_info": {"api_key": "<redacted>", "tp_size": 16},
+        "itls": [[0.1234567, 1234.0], []],
+        "duration": float("inf"),
+        "generated_texts": ["the key is '<redacted>', is it?"],
+    }
+    assert second == 'torn {"<redacted>"'
+    assert (tmp_path / bench_runner.OUTPUT).read_text() == "tokens \"<redacted>\" '<redacted>'\n"
+
+
+def test_a_result_that_cannot_be_stored_is_told_and_gone(tmp_path, job, monkeypatch):
+    """Neither half of it nor what has the secret in it is left."""
+    (tmp_path / (bench_runner.WRITTEN + ".new")).mkdir()
+    argv = [sys.executable, "-c", LEAVES, str(tmp_path / bench_runner.WRITTEN), "0"]
+    job("", argv=argv, env={"KEY": {"secret": "api_key"}}, secrets={"api_key": "a-key"}).wait(20)
+    assert status(tmp_path)["reason"] == "store"
+    assert "cannot store its result: [Errno 21] Is a directory" in status(tmp_path)["problem"]
     assert not (tmp_path / bench_runner.WRITTEN).exists()
-    result = (tmp_path / bench_runner.RESULT).read_text()
-    assert json.loads(result) == {"server_info": {"api_key": "<redacted>", "tp_size": 16}, "duration": float("inf")}
-    output = (tmp_path / bench_runner.OUTPUT).read_text()
-    assert output.startswith("tokens ")
-    assert output.count("<redacted>") == 2
-    assert not [one for one, _instead in secret_launcher.spellings([key]) if one in output + result]
+    assert not (tmp_path / bench_runner.RESULT).exists()
 
 
 def test_a_job_that_cannot_start_is_told(tmp_path, job):
@@ -298,10 +329,14 @@ def test_a_look_tells_how_far_it_is(systemd, tmp_path, output, expected):
     assert found["ended"] is None
 
 
-def test_one_that_was_killed_is_told(systemd):
-    bench_unit.start(wanted(), "/usr/bin/python3", systemd)
+@pytest.mark.parametrize(("env", "log"), [({}, ["killed"]), ({"OPENAI_API_KEY": {"secret": "api_key"}}, [])])
+def test_one_that_was_killed_is_told(systemd, tmp_path, env, log):
+    """Of one that knows a secret nothing is shown that its runner has not looked through."""
+    bench_unit.start(wanted(env=env, secrets={"api_key": "k"}), "/usr/bin/python3", systemd)
+    (tmp_path / "bench" / bench_runner.OUTPUT).write_text("killed\n")
     systemd.active = "inactive"
     assert bench_unit.look(systemd)["ended"]["reason"] == "lost"
+    assert bench_unit.collect()["log"] == log
 
 
 def test_a_result_is_collected_whole_and_small(systemd, tmp_path):

@@ -38,7 +38,12 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(engine.image, "drop_old", lambda pattern: None)
     monkeypatch.setattr(engine, "compile_all", lambda target: None)
     monkeypatch.setattr(engine, "python_with_pip", lambda: "python3")
-    monkeypatch.setattr(engine, "run", lambda *words: called.append([str(word) for word in words]))
+
+    def run(*words, env):
+        assert engine.pathlib.Path(env["TMPDIR"]).parent == tmp_path
+        called.append([str(word) for word in words])
+
+    monkeypatch.setattr(engine, "run", run)
     return called
 
 
@@ -46,6 +51,8 @@ def test_it_is_installed_once_for_the_hosts_python(machine):
     engine.install("/opt/sglang-router")
     engine.install("/opt/sglang-router")
     (words,) = machine
+    # What it was unpacked in is gone.
+    assert [path.name for path in engine.CACHE.iterdir()] == [engine.packages().name]
     assert {"--no-deps", "--only-binary=:all:", "--python-version=3.11"} <= set(words)
     target = engine.packages()
     assert (target / "pyvenv.cfg").read_text().startswith("home = /usr/bin\n")
@@ -55,7 +62,7 @@ def test_it_is_installed_once_for_the_hosts_python(machine):
 
 
 def test_a_build_for_gpus_is_refused_and_not_kept(machine, monkeypatch):
-    def run(*words):
+    def run(*words, env):
         (target,) = [str(word).partition("=")[2] for word in words if str(word).startswith("--target=")]
         library = engine.pathlib.Path(target) / "torch" / "lib" / "libtorch_cuda.so"
         library.parent.mkdir(parents=True)

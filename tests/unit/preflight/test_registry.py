@@ -128,4 +128,4 @@ def test_what_the_documentation_names_exists():
     assert named - {"and"} <= set(registry.names())
     assert {one.name for one in registry.host_checks()} - named <= {"cann-versions", "host-identity", "versions-fit"}
     # One row for each situation.
-    assert len(re.findall(r"^\| (?!situation)[^-|]", text, re.MULTILINE)) == 53
+    assert len(re.findall(r"^\| (?!situation)[^-|]", text, re.MULTILINE)) == 55
