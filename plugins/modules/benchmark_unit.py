@@ -117,8 +117,8 @@ total:
   returned: with O(state=looked)
   type: int
 ended:
-  description: C(reason) (V(exit), V(deadline), V(unattended), V(stopped), V(start) or V(lost)), C(status), C(seconds)
-    and C(problem), once it has ended.
+  description: C(reason) (V(exit), V(deadline), V(unattended), V(stopped), V(start), V(store) or V(lost)), C(status),
+    C(seconds) and C(problem), once it has ended.
   returned: with O(state=looked)
   type: dict
 result:
