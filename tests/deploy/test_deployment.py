@@ -128,6 +128,19 @@ def test_a_launch_script_that_somebody_edited_is_put_back(deployed, restarted):
     assert playbooks.run("deploy", deployed.inventory).passed().count("changed") == 0
 
 
+def test_the_key_changes_goes_and_comes_back(deployed):
+    """Nobody waits for an answer that cannot come while the router has the old one."""
+    for key, settings in (("another-key", {"sglang_api_key": "another-key"}), ("", {}), (KEY, {"sglang_api_key": KEY})):
+        began = time.monotonic()
+        run = playbooks.run("deploy", deployed.lab.inventory(**settings)).passed()
+        assert time.monotonic() - began < 120
+        assert deployed.ask(key) == 200
+        if key:
+            run.said("INTERRUPTION: the API key changes")
+            assert deployed.ask("other") == 401
+    assert playbooks.run("deploy", deployed.inventory).passed().count("changed") == 0
+
+
 def test_a_limit_that_parts_what_restarts_together_is_refused(deployed):
     before = deployed.lab.exact()
     inventory = deployed.lab.inventory(sglang_api_key=KEY, sglang_prefill_args=OTHER)

@@ -50,7 +50,8 @@ class Wave:
 
     services: its services; halt: those of them that are all down before one starts; leave: URLs of workers that the
     router lets go before, join: workers that it gets back after; spare: whether others of their kind must be healthy;
-    interrupts: what clients lose meanwhile, empty when they lose nothing; advice: for the one who sees it fail.
+    interrupts: what clients lose meanwhile, empty when they lose nothing; ends: whether that is over with the wave, and
+    not with a later one; advice: for the one who sees it fail.
     """
 
     title: str
@@ -60,6 +61,7 @@ class Wave:
     join: tuple[Mapping[str, Any], ...] = ()
     spare: bool = False
     interrupts: str = ""
+    ends: bool = True
     advice: str = ""
 
     def as_dict(
@@ -93,7 +95,7 @@ class Wave:
             "join": [one for one in self.join if one["url"] in reachable],
             "spare": self.spare,
             "interrupts": self.interrupts,
-            "measure": bool(self.interrupts and entrance and entrance["answers"]),
+            "measure": bool(self.interrupts and self.ends and entrance and entrance["answers"]),
             "advice": self.advice,
         }
 
@@ -185,7 +187,9 @@ class _Rollout:
             why = (
                 "the API key changes, and old and new keys cannot serve side by side: no request is answered until all "
             )
-            yield self._together(new, why + "instances and the router have started again")
+            wave = self._together(new, why + "instances and the router have started again")
+            # With its old key this router would get no answer from them; the new one finds them by itself.
+            yield Wave(**{**_fields(wave), "join": (), "ends": False})
         elif any("store" in one["ports"] for one in group) and any(map(self._serves, group)):
             (holder, *_others) = [one for one in group if "store" in one["ports"]]
             why = (

@@ -148,6 +148,11 @@ def test_another_api_key_is_one_wave_and_an_announced_interruption():
     found = roll(own, units)
     assert titles(found) == ["prefill-0, prefill-1, decode-0 and decode-1", "the router"]
     assert "the API key changes" in found[0].interrupts
+    # The router has the old key until it restarts: it is given no worker, and nobody waits for an answer from it.
+    assert len(found[0].leave) == 4
+    assert found[0].join == ()
+    entrance = {"host": "r1", "unit": "sglang-router", "url": "http://192.0.2.31:6688", "answers": True}
+    assert not any(one.as_dict(entrance, {}, ())["measure"] for one in found)
 
 
 def test_a_change_without_restart_is_applied_and_interrupts_nobody():
