@@ -67,7 +67,7 @@ class Job:
                 secrets = json.load(stream)
             os.unlink(self.path(SECRETS))
             self._secrets = secrets["values"]
-            self._spellings = [(one, instead) for one, instead in secrets["spellings"]]
+            self._spellings = [(str(one), str(instead)) for one, instead in secrets["spellings"]]
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
