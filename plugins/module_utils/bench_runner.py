@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 JOB, STATUS, LEASE, OUTPUT, RESULT, SECRETS = (
@@ -61,13 +62,12 @@ class Job:
         self.deadline: float = told["deadline"]
         self.lease: float = told["lease"]
         self._secrets: dict[str, str] = {}
-        self._spellings: list[tuple[str, str]] = []
+        self._spellings: list[list[str]] = []
         if os.path.exists(self.path(SECRETS)):
             with open(self.path(SECRETS), encoding="utf-8") as stream:
                 secrets = json.load(stream)
             os.unlink(self.path(SECRETS))
-            self._secrets = secrets["values"]
-            self._spellings = [(str(one), str(instead)) for one, instead in secrets["spellings"]]
+            self._secrets, self._spellings = secrets["values"], secrets["spellings"]
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -87,20 +87,23 @@ class Job:
 
         Raises OSError or MemoryError where that cannot be done; then there is neither.
         """
-        for name, final, without in ((OUTPUT, OUTPUT, self._text), (WRITTEN, RESULT, self._json)):
-            path = self.path(name)
-            if self._spellings and os.path.exists(path):
-                try:
-                    with open(path, "rb") as stream, open(path + ".new", "wb") as new:
-                        new.writelines(map(without, stream))
-                    os.replace(path + ".new", path)
-                except (OSError, MemoryError):
-                    for leftover in (path, path + ".new"):
-                        if os.path.exists(leftover):
-                            os.unlink(leftover)
-                    raise
-            if os.path.exists(path):
-                os.replace(path, self.path(final))
+        self._rewrite(OUTPUT, self._text)
+        self._rewrite(WRITTEN, self._json)
+        if os.path.exists(self.path(WRITTEN)):
+            os.replace(self.path(WRITTEN), self.path(RESULT))
+
+    def _rewrite(self, name: str, without: Callable[[bytes], bytes]) -> None:
+        path, new = self.path(name), self.path(name + ".new")
+        if not self._spellings or not os.path.exists(path):
+            return
+        try:
+            with open(path, "rb") as stream, open(new, "wb") as written:
+                written.writelines(map(without, stream))
+            os.replace(new, path)
+        except (OSError, MemoryError):
+            for leftover in filter(os.path.exists, (path, new)):
+                os.unlink(leftover)
+            raise
 
     def _text(self, line: bytes) -> bytes:
         for one, instead in self._spellings:
@@ -179,10 +182,12 @@ def run(job: Job, stop: threading.Event) -> dict[str, Any]:
         return {"reason": "start", "status": 127, "began": wall, "seconds": 0.0, "problem": why}
     reason, problem = wait(child, job, stop), ""
     end(child)
-    try:
-        job.redact()
-    except (OSError, MemoryError) as error:
-        reason, problem = "store", f"cannot store its result: {str(error) or type(error).__name__}"
+    # Of one for which nobody will come nothing is kept.
+    if reason != "unattended":
+        try:
+            job.redact()
+        except (OSError, MemoryError) as error:
+            reason, problem = "store", f"cannot store its result: {str(error) or type(error).__name__}"
     seconds = round(time.monotonic() - began, 3)
     return {"reason": reason, "status": child.returncode, "began": wall, "seconds": seconds, "problem": problem}
 

@@ -10,6 +10,7 @@ import time
 import pytest
 from deploy.three_hosts import KEY
 from on_hosts import playbooks, state
+from on_hosts.places import PLACES
 
 # A service with another value starts anew, whatever was deployed before.
 OTHER = {"max-running-requests": 8}
@@ -54,14 +55,6 @@ def test_no_port_of_the_plan_is_given_to_an_outgoing_connection(deployed):
 def test_the_entrance_wants_the_key(deployed):
     assert deployed.ask(KEY) == 200
     assert deployed.ask("another") == 401
-
-
-PRINTABLE = "tr -c '[:print:]' '\\n'"
-PLACES = {
-    "the journal": f"journalctl --all --output=export | {PRINTABLE}",
-    "a command line": f"cat /proc/[0-9]*/cmdline 2>/dev/null | {PRINTABLE}",
-    "an environment": f"cat /proc/[0-9]*/environ 2>/dev/null | {PRINTABLE}",
-}
 
 
 @pytest.mark.parametrize("place", PLACES)

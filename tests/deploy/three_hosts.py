@@ -19,8 +19,7 @@ NUMBERS = {"p1": 187, "p2": 188, "d1": 189}
 # Quick: these tests deploy often.
 KNOBS = {
     "start_seconds": 0, "load_seconds": 0.2, "graph_seconds": 0, "warmup_seconds": 0, "health_seconds": 0.05,
-    "token_seconds": 0, "drain_poll_seconds": 0.05,
-    "drain_repeat_seconds": 0.05,
+    "token_seconds": 0, "drain_poll_seconds": 0.05, "drain_repeat_seconds": 0.05,
 }  # fmt: skip
 KEY = "a-key-that-nobody-else-has-5f1c"
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ansible_collections.ascend.sglang.plugins.plugin_utils.findings import Finding, warning
@@ -112,12 +112,12 @@ def waves(services: Sequence[Service], units: Units, also: Mapping[str, Mapping[
     if settled and started and started[0].interrupts:
         # What goes may be the store that clients still need.
         together = (*started[0].services, *settled[0].services)
-        settled, started = [], [Wave(**{**_fields(started[0]), "services": together})]
+        settled, started = [], [replace(started[0], services=together)]
     found = [*settled, *started, *rollout.roll(), *rollout.router()]
     leaving = rollout.leaving()
     if leaving and found:
         first = found[0]
-        found[0] = Wave(**{**_fields(first), "leave": (*leaving, *(url for url in first.leave if url not in leaving))})
+        found[0] = replace(first, leave=(*leaving, *(url for url in first.leave if url not in leaving)))
     return found
 
 
@@ -189,7 +189,7 @@ class _Rollout:
             )
             wave = self._together(new, why + "instances and the router have started again")
             # With its old key this router would get no answer from them; the new one finds them by itself.
-            yield Wave(**{**_fields(wave), "join": (), "ends": False})
+            yield replace(wave, join=(), ends=False)
         elif any("store" in one["ports"] for one in group) and any(map(self._serves, group)):
             (holder, *_others) = [one for one in group if "store" in one["ports"]]
             why = (
@@ -344,10 +344,6 @@ def as_dicts(found: Sequence[Wave], limit: Limit, now: Running) -> list[dict[str
         }
 
     return [one.as_dict(entrance(one), ready, reachable) for one in found]
-
-
-def _fields(wave: Wave) -> dict[str, Any]:
-    return {name: getattr(wave, name) for name in Wave.__dataclass_fields__}
 
 
 def _role(one: Service) -> Any:

@@ -123,7 +123,7 @@ def _sysctl() -> dict[str, str]:
 
 def _cgroup_parents() -> list[pathlib.Path]:
     tops = (root / cgroups.PARENT for root in cgroups.hierarchies())
-    return [path for top in tops if top.is_dir() for path in (top, *(path for path in _below(top) if path.is_dir()))]
+    return [pathlib.Path(folder) for top in tops for folder, _folders, _files in os.walk(top)]
 
 
 def _of_running_ansible(path: pathlib.Path) -> bool:

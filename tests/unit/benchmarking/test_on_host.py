@@ -151,8 +151,11 @@ def test_a_job_that_ignores_sigterm_is_killed(tmp_path, job, monkeypatch):
     assert (status(tmp_path)["reason"], status(tmp_path)["status"]) == ("deadline", -signal.SIGKILL)
 
 
-def test_a_job_that_nobody_looks_at_is_ended_and_its_files_go(tmp_path, job, capfd):
-    job("import time; time.sleep(60)", lease=0.8).wait(20)
+@pytest.mark.parametrize("secrets", [{}, {"api_key": "a-key"}])
+def test_a_job_that_nobody_looks_at_is_ended_and_its_files_go(tmp_path, job, capfd, secrets):
+    """Nothing of it is stored, so that nothing can be in the way of it."""
+    (tmp_path / (bench_runner.OUTPUT + ".new")).mkdir()
+    job("import time; time.sleep(60)", lease=0.8, secrets=secrets).wait(20)
     assert not tmp_path.exists()
     assert capfd.readouterr().out == "The benchmark was ended: its playbook is gone\n"
 
